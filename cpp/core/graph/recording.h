@@ -27,11 +27,13 @@ struct SeenNode {
 #include "core/graph/recording.def"
   };
   Origin origin = Origin::constant;
-  int32_t index = 0;              // argument, default: parameter slot; event: its number
-  HostHandle name = nullptr;      // global: variable name
-  HostHandle scope = nullptr;     // global: namespace; closure: cell; default: function
-  HostHandle object = nullptr;    // the value seen in this execution
-  HostHandle snapshot = nullptr;  // of a mutable container: see Recording
+  int32_t index = 0;            // argument, default: parameter slot; event: its number
+  HostHandle name = nullptr;    // global: variable name
+  HostHandle scope = nullptr;   // global: namespace; closure: cell; default: function
+  HostHandle object = nullptr;  // the value seen in this execution
+  // The elements that a mutable container had at first sight; None, where a turn of a loop begins:
+  // a list has others by then.
+  HostHandle snapshot = nullptr;
 };
 
 struct SeenEvent {

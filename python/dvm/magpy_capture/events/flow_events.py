@@ -254,8 +254,8 @@ class FlowEvents(Part):
             if not self.host_operations.is_pure(value):
                 raise refuse(reasons.TRUTH, describe(value))
             self.program.guard("guard_truth", self.program.register_of(value), taken)
-        elif is_extended_list(value):
-            self.program.guard("guard_truth", self.open_lists.register(value), taken)
+        elif isinstance(value, ListValue) and is_extended_list(value):
+            self.open_lists.branch(value, taken)
         elif isinstance(value, (ListValue, DictValue, DequeValue)):
             self.lengths.has_any(value)
         elif isinstance(value, Instance):

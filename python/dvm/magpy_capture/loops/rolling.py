@@ -15,7 +15,7 @@ import functools
 from typing import Any
 
 from dvm import _dvm, reasons
-from dvm.magpy_capture.libraries import SCALARS, is_array
+from dvm.magpy_capture.libraries import is_array
 from dvm.magpy_capture.library import Array
 from dvm.magpy_capture.loops.known import Entry, Given, KnownLoop, Rolled
 from dvm.magpy_capture.loops.turns import (
@@ -31,6 +31,7 @@ from dvm.magpy_capture.loops.turns import (
 from dvm.magpy_capture.part import Part
 from dvm.magpy_capture.path.program import describe
 from dvm.magpy_capture.path.spec import NotCapturable, PathSpec, refuse
+from dvm.magpy_capture.python.kinds import is_number
 from dvm.magpy_capture.python.open_lists import is_extended_list
 from dvm.magpy_capture.python.varying import KnownValues
 from dvm.magpy_capture.values import (
@@ -53,8 +54,6 @@ from dvm.magpy_capture.values import (
 MANY_EVENTS = 500
 #: Turns that one recording is asked for, and ways that a turn may go in all.
 MOST_TURNS, MOST_WAYS = 4, 16
-#: What comes out of a loop besides arrays, and tuples.
-NUMBERS: tuple[type, ...] = (int, float, complex, str, bytes, type(None), *SCALARS)
 #: What need not be the loop's own, for nobody can write into it.
 PLAIN = (Literal, Host, Size)
 
@@ -353,11 +352,12 @@ class Loops(Part):
         name, value = entry.variable(place)
         if not isinstance(value, ListValue) or value.cls is not list:
             raise refuse(reasons.LOOP_VARIABLE, name, describe(value))
-        parts = value.elements if value.register < 0 else value.tail
-        if value.register >= 0:
-            is_known = value.changed if self._is_given(value) else not is_extended_list(value)
-            if is_known:
-                raise refuse(reasons.LOOP_VARIABLE, name, describe(value))
+        if value.register < 0:
+            parts = value.elements
+        elif value.changed if self._is_given(value) else not is_extended_list(value):
+            raise refuse(reasons.LOOP_VARIABLE, name, describe(value))
+        else:
+            parts = value.tail
         for origin in entry.body.moved(entry.body.appended[place]):
             inside = 0 <= origin < len(entry.values)
             for part in [entry.values[origin]] if inside else entry.bases:
@@ -379,8 +379,7 @@ class Loops(Part):
         if self._is_given(value):
             self.program.steps.append(("lend", value.register))
             return value.register
-        tail = [self.program.register_of(part) for part in value.tail]
-        return self.program.step("operator", "+", value.register, self.program.step("list", tail))
+        return self.open_lists.copied(value)
 
     def _stays(self, value: Abstract) -> bool:
         """Whether its object is the one that the program has, now and at the end."""
@@ -528,7 +527,7 @@ class Loops(Part):
             self.program.guard("guard_length", register, len(seen), key=(register,))
             parts = [self._adopted(name, register, i, part, given) for i, part in enumerate(seen)]
             return Sequence(parts)
-        if not isinstance(seen, NUMBERS):
+        if not is_number(seen):
             raise refuse(reasons.LOOP_VARIABLE, name, f"an object of type {type(seen).__name__}")
         return self.heap.computed(register, seen)
 

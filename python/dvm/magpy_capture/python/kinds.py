@@ -59,6 +59,8 @@ NOT_PLAIN = (
     *(set, frozenset, types.ModuleType, type, enum.Enum),
 )
 SINGLETONS = (bool, type(None), type(Ellipsis))
+#: Classes of numbers, texts and None, which have no parts.
+NUMBERS: tuple[type, ...] = (int, float, complex, str, bytes, type(None), *SCALARS)
 #: Exact types whose operators and methods change nothing and run no code of the user.
 PURE_TYPES = (int, float, complex, bool, str, bytes, type(None), range, slice, *EQUALS)
 #: The same, of what an array of objects may hold; and Decimal, where it is imported.
@@ -66,6 +68,11 @@ PLAIN_TYPES = frozenset(
     {*PURE_TYPES, type(Ellipsis)}
     | {getattr(datetime, name) for name in ("date", "datetime", "time", "timedelta")}
 )
+
+
+def is_number(value: Any) -> bool:
+    """Whether it is a number, a text or None: nothing in it could be another object."""
+    return issubclass(type(value), NUMBERS)
 
 
 def is_fixed(value: Abstract) -> bool:

@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 
 from dvm import reasons
-from dvm.magpy_capture.libraries import SCALARS, is_array
+from dvm.magpy_capture.libraries import is_array
 from dvm.magpy_capture.part import Part
 from dvm.magpy_capture.path.spec import refuse
+from dvm.magpy_capture.python.kinds import is_number
 from dvm.magpy_capture.python.opaque import Named, name_of
 from dvm.magpy_capture.values import (
     Abstract,
@@ -39,7 +40,6 @@ LISTS: frozenset[Any] = frozenset({list, sorted})
 #: the snapshot of a list of which nobody knows what it held when the program looked
 UNKNOWN: tuple[Any, ...] = ("unknown",)
 KNOWN = OF_LISTS | LISTS | {bool, len}
-NUMBERS: tuple[type, ...] = (int, float, complex, bool, str, bytes, *SCALARS)
 
 
 class OpenLists(Part):
@@ -70,8 +70,10 @@ class OpenLists(Part):
             if not isinstance(source, ListValue):
                 return None
             return self._open(source, self._called(function, arguments, named), seen)
-        if function in (bool, len):
-            return self.heap.computed(self._called(function, arguments, named), seen)
+        if function in (bool, len) and isinstance(arguments[0], ListValue):
+            length, zero = self._length(arguments[0]), self.program.constant(0)
+            made = length if function is len else self.program.operate("!=", length, zero)
+            return self.heap.computed(made, seen)
         if not _is_of_numbers(seen) and (not is_array(seen) or function in (max, min)):
             return None  # it may be an element
         self.graph.check_modes()
@@ -105,10 +107,23 @@ class OpenLists(Part):
 
     def register(self, value: ListValue) -> int:
         """The list with what was appended behind the loop."""
-        if not value.changed:
-            return value.register
+        return self.copied(value) if value.changed else value.register
+
+    def copied(self, value: ListValue) -> int:
+        """Another list of the same."""
         tail = [self.program.register_of(part) for part in value.tail]
         return self.program.operate("+", value.register, self.program.step("list", tail))
+
+    def branch(self, value: ListValue, taken: bool) -> None:
+        """Its truth has steered the program: with something appended there is no question."""
+        if not value.tail:
+            self.program.guard("guard_truth", value.register, taken)
+
+    def _length(self, value: ListValue) -> int:
+        length = self.program.operate("len", value.register)
+        if not value.tail:
+            return length
+        return self.program.operate("+", length, self.program.constant(len(value.tail)))
 
     def _item(self, base: ListValue, key: Abstract) -> int:
         return self.program.operate("getitem", self.register(base), self.program.register_of(key))
@@ -144,7 +159,7 @@ def _is_of_numbers(seen: Any) -> bool:
     """Whether it is one, or a tuple of them."""
     if type(seen) is tuple:
         return all(map(_is_of_numbers, seen))
-    return isinstance(seen, NUMBERS)
+    return seen is not None and is_number(seen)
 
 
 __all__ = ["OpenLists", "is_extended_list"]
