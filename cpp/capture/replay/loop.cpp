@@ -124,7 +124,7 @@ PyObject* Loop::run_turns(Frame& frame, PyObject* iterator, std::span<PyObject* 
     }
     number += made.turns;
     result.wrote = result.wrote || made.turns > 0;
-    turns_of_numbers_ += made.turns;
+    count_turns_of_numbers(made.turns);
     if (made.was_long) unbroken = 0;
     if (made.ended) return tuple_of(layout_.end, variables, layout_.at_end).release();
     std::ranges::transform(variables, arguments.begin(), [](const Ref& ref) { return ref.get(); });

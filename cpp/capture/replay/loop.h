@@ -54,6 +54,7 @@ class Loop {
 
   // How many turns were not replayed, for they had to do with numbers alone (numbers/stretch.h).
   int64_t turns_of_numbers() const { return turns_of_numbers_; }
+  void count_turns_of_numbers(int64_t turns) { turns_of_numbers_ += turns; }
 
   int traverse(visitproc visit, void* arg) const;
 

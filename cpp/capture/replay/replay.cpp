@@ -6,38 +6,13 @@
 
 #include "capture/path/explain_step.h"
 #include "capture/replay/frame.h"
-#include "capture/replay/scratch.h"
+#include "capture/replay/registers.h"
 #include "core/error.h"
 #include "runtime/execute/faults.h"
 
 namespace dvm::capture {
 
 namespace {
-
-// Room for the registers of most paths.
-constexpr size_t kRegisters = 96;
-
-class Registers {
- public:
-  explicit Registers(int32_t count) : objects_(static_cast<size_t>(count)), count_(count) {
-    std::fill_n(objects_.data(), count, nullptr);
-  }
-  ~Registers() {
-    for (int32_t i = 0; i < count_; ++i) Py_XDECREF(objects_.data()[i]);
-  }
-  PyObject** data() { return objects_.data(); }
-  void move_to(std::vector<Ref>& kept) {
-    kept.clear();  // of a path that was tried before
-    kept.reserve(static_cast<size_t>(count_));
-    for (int32_t i = 0; i < count_; ++i) {
-      kept.push_back(Ref::steal(std::exchange(objects_.data()[i], nullptr)));
-    }
-  }
-
- private:
-  Scratch<PyObject*, kRegisters> objects_;
-  int32_t count_;
-};
 
 // Inlined: a step costs little more than the choice of it.
 [[gnu::always_inline]] inline bool run_step(Frame& frame, StepOp op, const int32_t* operands) {
@@ -132,21 +107,6 @@ Outcome run(Frame& frame) {
   }
 }
 
-// One level of the interpreter's recursion, or none where there is no more.
-class RecursionLevel {
- public:
-  RecursionLevel() : entered_(Py_EnterRecursiveCall(" while replaying a path") == 0) {}
-  ~RecursionLevel() {
-    if (entered_) Py_LeaveRecursiveCall();
-  }
-  RecursionLevel(const RecursionLevel&) = delete;
-  RecursionLevel& operator=(const RecursionLevel&) = delete;
-  bool entered() const { return entered_; }
-
- private:
-  bool entered_;
-};
-
 }  // namespace
 
 namespace steps {
@@ -186,18 +146,39 @@ Outcome replay(const Path& root, Call& call) {
   return outcome;
 }
 
-bool replay_some(const Path& root, std::span<const TreeStep> steps, Call& call) {
-  const RecursionLevel level;
-  Registers registers(root.registers);
-  Frame frame{call, registers.data(), &root};
-  const bool done = level.entered() && std::ranges::all_of(steps, [&](const TreeStep& each) {
-                      frame.path = each.path;
-                      return run_step(frame, each.step->op, each.path->operands(*each.step));
-                    });
+struct StepRunner::State {
+  State(const Path& root, PyObject* const* arguments)
+      : call{.arguments = arguments},
+        registers(root.registers),
+        frame{call, registers.data(), &root} {}
+
+  RecursionLevel level;
+  Call call;
+  Registers registers;
+  Frame frame;
+};
+
+StepRunner::StepRunner(const Path& root, PyObject* const* arguments)
+    : state_(std::make_unique<State>(root, arguments)) {}
+
+StepRunner::~StepRunner() = default;
+
+bool StepRunner::run(const TreeStep& step) {
+  Frame& frame = state_->frame;
+  frame.path = step.path;
+  const bool done =
+      state_->level.entered() && run_step(frame, step.step->op, step.path->operands(*step.step));
   if (!done) PyErr_Clear();
   frame.raising.leave();
-  if (done) registers.move_to(*call.registers);
   return done;
+}
+
+PyObject* StepRunner::operator[](int32_t reg) const { return state_->frame[reg]; }
+
+std::vector<Ref> StepRunner::take_registers() {
+  std::vector<Ref> taken;
+  state_->registers.move_to(taken);
+  return taken;
 }
 
 }  // namespace dvm::capture

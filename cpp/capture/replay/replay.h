@@ -1,6 +1,7 @@
 // Replaying: the loop over the steps of a tree of Paths, and what becomes of the call.
 #pragma once
 
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -48,8 +49,22 @@ struct TreeStep {
   const Path* path;
   const Step* step;
 };
-// Runs only those, all before the commit, and keeps what `call` wants of the registers; false where
-// one of them fails, which says no more than that.
-bool replay_some(const Path& root, std::span<const TreeStep> steps, Call& call);
+// Runs single steps of a tree, all before the commit, on registers that are kept from one to the
+// next. Where a step fails, which says no more than that, none must be run behind it.
+class StepRunner {
+ public:
+  StepRunner(const Path& root, PyObject* const* arguments);
+  ~StepRunner();
+  StepRunner(const StepRunner&) = delete;
+  StepRunner& operator=(const StepRunner&) = delete;
+
+  bool run(const TreeStep& step);
+  PyObject* operator[](int32_t reg) const;
+  std::vector<Ref> take_registers();
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
 
 }  // namespace dvm::capture

@@ -63,11 +63,6 @@ bool Likeness::admits(PyObject* object) const {
          same_axes(rank_, array.shape, shape_) && same_axes(rank_, array.strides, strides_);
 }
 
-bool run_array_step(int64_t step, Cell* cells) {
-  // NOLINTNEXTLINE(performance-no-int-to-ptr): instructions hold it among their literals
-  return reinterpret_cast<ArrayStep*>(step)->run(cells);
-}
-
 bool Ring::take(const Library& library, core::DType dtype, std::span<const int64_t> shape,
                 BufferView& out) {
   Ref* free = nullptr;

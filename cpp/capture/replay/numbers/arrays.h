@@ -75,15 +75,8 @@ class Likeness {
   int64_t shape_[core::kMaxRank] = {}, strides_[core::kMaxRank] = {};
 };
 
-class ArrayStep {
+class ArrayStep : public CellStep {
  public:
-  ArrayStep() = default;
-  virtual ~ArrayStep() = default;
-  ArrayStep(const ArrayStep&) = delete;
-  ArrayStep& operator=(const ArrayStep&) = delete;
-
-  // False: the turn is not for the machine. `cells` are all of the machine's, by their numbers.
-  virtual bool run(Cell* cells) = 0;
   // Whether a replay would have written at once where the result belongs.
   virtual bool is_for_replays() const { return false; }
   // Arrays that are held for turns to come are let go of; those that others have, too, in any case.
@@ -255,8 +248,5 @@ class CommitStep final : public ArrayStep {
  private:
   std::vector<const CopyStep*> copies_;
 };
-
-// An instruction of the machine.
-bool run_array_step(int64_t step, Cell* cells);
 
 }  // namespace dvm::capture::numbers

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "capture/replay/numbers/arrays.h"
+#include "capture/replay/numbers/attempt.h"
 #include "core/ops/fp_flags.h"
 
 namespace dvm::capture::numbers {
@@ -31,6 +31,11 @@ bool compares(Op op) {
 
 // NOLINTNEXTLINE(performance-no-int-to-ptr): cells hold addresses, too
 std::byte* memory(Cell place) { return reinterpret_cast<std::byte*>(place.i); }
+
+// NOLINTBEGIN(performance-no-int-to-ptr): so do literals of instructions
+CellStep& step_of(int64_t literal) { return *reinterpret_cast<CellStep*>(literal); }
+Attempt& attempt_of(int64_t literal) { return *reinterpret_cast<Attempt*>(literal); }
+// NOLINTEND(performance-no-int-to-ptr)
 
 }  // namespace
 

@@ -34,8 +34,9 @@ struct Insn {
   core::ScalarFunction function = nullptr;
 };
 
-// What a cell has: a Python int, float or bool, or an element of a library's.
-enum class Kind : uint8_t { integer, floating, boolean, element };
+// What a cell has: a Python int, float or bool, an element of a library's, or the address of an
+// object that is alive as long as the cell is read: None, or a str.
+enum class Kind : uint8_t { integer, floating, boolean, element, none, text };
 struct Type {
   Kind kind = Kind::integer;
   core::DType dtype = core::DType::i64;  // of an element
@@ -45,6 +46,7 @@ struct Type {
     return std::bit_cast<uint32_t>(*this) == std::bit_cast<uint32_t>(other);
   }
   bool is_element(core::DType of) const { return kind == Kind::element && dtype == of; }
+  bool is_number() const { return kind != Kind::none && kind != Kind::text; }
 };
 struct Number {
   int32_t cell = 0;
@@ -62,6 +64,19 @@ struct Elements {
   int32_t place = 0;  // the address of the first
   std::vector<Axis> axes = {};
 };
+
+// An instruction that is an object of its own.
+class CellStep {
+ public:
+  CellStep() = default;
+  virtual ~CellStep() = default;
+  CellStep(const CellStep&) = delete;
+  CellStep& operator=(const CellStep&) = delete;
+
+  // False: the turn is not for the machine. `cells` are all of the machine's, by their numbers.
+  virtual bool run(Cell* cells) = 0;
+};
+inline int64_t literal_of(const CellStep& step) { return reinterpret_cast<int64_t>(&step); }
 
 class Code {
  public:

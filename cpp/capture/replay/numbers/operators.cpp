@@ -81,7 +81,7 @@ bool is_pythons_integer(const Number& a) {
 
 // An integer beside a float: comparisons are exact, arithmetic rounds it first.
 int32_t as_float(Code& code, const Number& a, bool exact) {
-  if (is_floating(a)) return a.cell;
+  if (is_floating(a) || a.type.is_element(core::DType::f64)) return a.cell;
   return code.emit(exact ? Op::exact_float : Op::rounded_float, a.cell);
 }
 
@@ -107,6 +107,10 @@ std::optional<int32_t> append_truth(Code& code, const Number& a) {
       return code.emit(Op::truth_of_integer, a.cell);
     case Kind::floating:
       return code.emit(Op::truth_of_float, a.cell);
+    case Kind::none:
+      return code.integer(0);
+    case Kind::text:
+      return {};
     case Kind::element:
       break;
   }
@@ -146,11 +150,10 @@ std::optional<Number> append_unary(Code& code, Operator op, const Number& a) {
     return Number{op == Operator::negate ? code.emit(Op::negate_truth, *truth) : *truth, kBoolean};
   }
   if (a.type.kind == Kind::element) {
-    const bool whole = op == Operator::integer || op == Operator::index;
-    if (!whole && op != Operator::floating) return {};
+    if (op != Operator::integer && op != Operator::index && op != Operator::floating) return {};
     const auto number = append_python(code, a);
-    if (!number || is_floating(*number) == whole || number->type == kBoolean) return {};
-    return number;
+    if (!number || (op == Operator::index && number->type != kInteger)) return {};
+    return append_unary(code, op, *number);
   }
   const bool floats = is_floating(a);
   switch (op) {
@@ -190,6 +193,15 @@ std::optional<Number> append_binary(Code& code, Operator op, const Number& a, co
     const auto dtype = row->compares ? core::DType::boolean : core::DType::i64;
     return Number{code.emit(*row->integers, a.cell, b.cell),
                   {Kind::element, dtype, element.library}};
+  }
+  const auto is_double = [](const Number& x) { return x.type.is_element(core::DType::f64); };
+  const auto may_compare = [&](const Number& x) {
+    return x.type.kind != Kind::element || is_double(x);
+  };
+  if (row->compares && (is_double(a) || is_double(b)) && may_compare(a) && may_compare(b)) {
+    const int32_t x = as_float(code, a, true), y = as_float(code, b, true);
+    const uint16_t library = is_double(a) ? a.type.library : b.type.library;
+    return Number{code.emit(*row->floats, x, y), {Kind::element, core::DType::boolean, library}};
   }
   if (a.type.kind == Kind::element || b.type.kind == Kind::element) return {};
   const Type result = row->compares ? kBoolean : kInteger;

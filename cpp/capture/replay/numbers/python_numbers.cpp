@@ -26,14 +26,60 @@ std::optional<std::pair<Type, Cell>> number_of(PyObject* object) {
   return {};
 }
 
-Variable variable_of(PyObject* object) {
+std::optional<std::pair<Type, Cell>> value_of(PyObject* object) {
+  const bool is_none = object == Py_None;
+  if (!is_none && !PyUnicode_CheckExact(object)) return number_of(object);
+  return std::pair{Type{is_none ? Kind::none : Kind::text},
+                   Cell{.i = reinterpret_cast<int64_t>(object)}};
+}
+
+PyTypeObject* python_type_of(Type type) {
+  switch (type.kind) {
+    case Kind::integer:
+      return &PyLong_Type;
+    case Kind::floating:
+      return &PyFloat_Type;
+    case Kind::boolean:
+      return &PyBool_Type;
+    case Kind::none:
+      return Py_TYPE(Py_None);
+    case Kind::text:
+      return &PyUnicode_Type;
+    case Kind::element:
+      return libraries()[type.library]->scalars.type_of(type.dtype);
+  }
+  __builtin_unreachable();
+}
+
+std::optional<Type> type_of_python(PyObject* type) {
+  for (const Kind kind : {Kind::integer, Kind::floating, Kind::boolean, Kind::none, Kind::text}) {
+    if (type == reinterpret_cast<PyObject*>(python_type_of({kind}))) return Type{kind};
+  }
+  for (const Library* library : libraries()) {
+    for (size_t i = 0; i < std::size(core::kDTypes); ++i) {
+      const auto dtype = static_cast<core::DType>(i);
+      if (type != reinterpret_cast<PyObject*>(library->scalars.type_of(dtype))) continue;
+      return Type{Kind::element, dtype, static_cast<uint16_t>(library->number)};
+    }
+  }
+  return {};
+}
+
+namespace {
+
+Variable variable_of(PyObject* object, const std::optional<std::pair<Type, Cell>>& value) {
   Variable variable{.type = {}, .object = Ref::borrow(object)};
-  if (const auto number = number_of(object)) {
-    variable.type = number->first;
-    variable.number = number->second;
+  if (value) {
+    variable.type = value->first;
+    variable.number = value->second;
   }
   return variable;
 }
+
+}  // namespace
+
+Variable variable_of(PyObject* object) { return variable_of(object, value_of(object)); }
+Variable item_of(PyObject* object) { return variable_of(object, number_of(object)); }
 
 PyObject* object_of(Type type, Cell number) {
   switch (type.kind) {
@@ -43,6 +89,10 @@ PyObject* object_of(Type type, Cell number) {
       return PyFloat_FromDouble(number.f);
     case Kind::boolean:
       return PyBool_FromLong(number.i != 0);
+    case Kind::none:
+    case Kind::text:
+      // NOLINTNEXTLINE(performance-no-int-to-ptr): as value_of() has it
+      return Py_NewRef(reinterpret_cast<PyObject*>(number.i));
     case Kind::element:
       return libraries()[type.library]->scalar_of(type.dtype, number.bytes);
   }

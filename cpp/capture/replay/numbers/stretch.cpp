@@ -21,17 +21,7 @@ std::shared_ptr<const Changes> Learning::changes(const std::vector<std::unique_p
   if (paths.size() == paths_) return changes_;
   paths_ = paths.size();
   turns_.clear();
-  Changes found{std::vector<bool>(static_cast<size_t>(variables) + 1), carried};
-  found.slots.back() = true;
-  for (const auto& path : paths) {
-    const Returned returned = returned_by(*path);
-    if (returned.tag == nullptr || PyLong_AsLong(returned.tag) >= 0) continue;
-    for (size_t k = 0; k < carried.size(); ++k) {
-      const int32_t from = returned.arguments[static_cast<size_t>(returned.registers[k])];
-      if (from != carried[k]) found.slots[static_cast<size_t>(carried[k])] = true;
-    }
-  }
-  return changes_ = std::make_shared<Changes>(std::move(found));
+  return changes_ = std::make_shared<Changes>(changes_of(paths, variables, carried));
 }
 
 std::unique_ptr<Turn> Learning::take(const Path& path) {
@@ -137,15 +127,21 @@ bool Stretch::run(std::span<Ref> variables, Items& items, Ref& item, Result& res
   for (size_t k = 0; k < variables.size(); ++k) {
     if (changes_->slots[k]) state[k] = variable_of(variables[k].get());
   }
-  if (starts && item) state.back() = variable_of(item.get());
+  if (starts && item) state.back() = item_of(item.get());
   items.count();
   const bool more = run(state, items, starts, result);
+  // All that is replaced stays until then, for cells may have the address of it.
+  std::vector<Ref> changed(variables.size());
   for (size_t k = 0; k < variables.size(); ++k) {
     if (!state[k].changed) continue;
-    variables[k] = state[k].type ? Ref::steal(object_of(*state[k].type, state[k].number))
-                                 : std::move(state[k].object);
-    if (!variables[k]) return false;
+    changed[k] = state[k].type ? Ref::steal(object_of(*state[k].type, state[k].number))
+                               : std::move(state[k].object);
+    if (!changed[k]) return false;
   }
+  for (size_t k = 0; k < variables.size(); ++k) {
+    if (changed[k]) variables[k] = std::move(changed[k]);
+  }
+  if (rest_ > 0) forget();
   if (!items.exist() || (starts && result.turns == 0)) return true;
   result.ended = !more && !PyErr_Occurred();
   if (!more) return result.ended;
@@ -162,19 +158,17 @@ bool Stretch::run(std::span<Variable> state, Items& items, bool has_item, Result
   const bool arrays = std::ranges::any_of(turns_, has_arrays);
   const int64_t longest = arrays ? kLongestOfArrays : kLongest;
   bool more = has_item || !items.exist() || items.next(state.back()), slow = false;
-  while (more && result.turns < longest && !slow) {
+  while (more && result.turns < longest && !slow && !result.was_long) {
     const int64_t made = turns(state, items, longest - result.turns, more);
     result.turns += made;
     if (made == 0) break;
     slow = turns_[likely_].turn->is_slow();
+    result.was_long = turns_[likely_].turn->was_long();
   }
-  result.was_long = result.turns == longest;
+  result.was_long = result.was_long || result.turns == longest;
   if (arrays) {
     failures_ = result.turns > 0 ? 0 : failures_ + 1;
-    if (slow || failures_ == kChances) {
-      rest_ = kRest;
-      forget();
-    }
+    if (slow || failures_ == kChances) rest_ = kRest;
   }
   return more;
 }

@@ -5,6 +5,8 @@
 #include <utility>
 
 #include "capture/library/library.h"
+#include "capture/replay/numbers/boxed.h"
+#include "capture/replay/numbers/inner_loop.h"
 
 namespace dvm::capture::numbers {
 
@@ -56,13 +58,37 @@ Returned returned_by(const Path& path) {
   return found;
 }
 
+Changes changes_of(const std::vector<std::unique_ptr<Path>>& paths, int32_t variables,
+                   const std::vector<int32_t>& carried) {
+  Changes found{std::vector<bool>(static_cast<size_t>(variables) + 1), carried};
+  found.slots.back() = true;
+  for (const auto& path : paths) {
+    const Returned returned = returned_by(*path);
+    if (returned.tag == nullptr || PyLong_AsLong(returned.tag) >= 0) continue;
+    for (size_t k = 0; k < carried.size(); ++k) {
+      const int32_t from = returned.arguments[static_cast<size_t>(returned.registers[k])];
+      if (from != carried[k]) found.slots[static_cast<size_t>(carried[k])] = true;
+    }
+  }
+  return found;
+}
+
+Turn::Turn() = default;
+Turn::~Turn() = default;
+
 bool Turn::fill(std::vector<Ref> registers) {
   registers_.clear();
+  is_too_long_ = false;
   for (const auto& [reg, number] : numbers_) {
     PyObject* const object = registers[static_cast<size_t>(reg)].get();
-    const auto found = object ? number_of(object) : std::nullopt;
+    const auto found = object ? value_of(object) : std::nullopt;
     if (!found || found->first != number.type) return false;
     code_[number.cell] = found->second;
+  }
+  for (const auto& [reg, step] : same_callees_) {
+    PyObject* const object = registers[static_cast<size_t>(reg)].get();
+    if (object == nullptr) return false;
+    step->fill(object);
   }
   for (const auto& [reg, elements] : arrays_) {
     PyObject* const object = registers[static_cast<size_t>(reg)].get();
@@ -81,14 +107,22 @@ bool Turn::fill(std::vector<Ref> registers) {
     }
   }
   if (!fill_arrays(registers)) return false;
+  for (const auto& loop : loops_) {
+    if (!loop->fill(registers) || (!same_lists_.empty() && loop->reads_lists())) return false;
+  }
   registers_ = std::move(registers);
   return true;
 }
 
 bool Turn::prepare(PyObject* const* arguments) {
-  std::vector<Ref> registers;
-  Call call{.arguments = arguments, .registers = &registers};
-  return replay_some(*root_, granted_, call) && fill(std::move(registers));
+  StepRunner runner(*root_, arguments);
+  const auto holds = [&](const TreeStep& step) { return runner.run(step); };
+  return std::ranges::all_of(granted_, holds) && fill(runner.take_registers());
+}
+
+bool Turn::reads_lists() const {
+  return !read_lists_.empty() ||
+         std::ranges::any_of(loops_, [](const auto& loop) { return loop->reads_lists(); });
 }
 
 bool Turn::fill_arrays(std::span<const Ref> registers) {
@@ -120,6 +154,7 @@ bool Turn::fill_arrays(std::span<const Ref> registers) {
 
 void Turn::empty() {
   registers_.clear();
+  for (const auto& loop : loops_) loop->empty();
   for (const auto& step : steps_) step->let_go(true);
   for (const auto& slot : slots_) slot->let_go();
 }
@@ -127,6 +162,7 @@ void Turn::empty() {
 // Between two turns of its own, what is given is moved to where it is taken: behind all that a turn
 // computes, so that one that is not for the machine leaves what it took.
 void Turn::join() {
+  if (tag_) return code_.seal();
   std::vector<std::pair<int32_t, int32_t>> moves;  // from, to
   for (const auto& [slot, given] : gives_) {
     const auto taken = std::ranges::find(takes_, slot, &Place::slot);
@@ -254,11 +290,43 @@ void Turn::let_go_of_arrays() {
   for (const auto& step : steps_) step->let_go(false);
 }
 
-int64_t Turn::run(std::span<Variable> variables, Items& items, int64_t most, bool& more) {
+bool Turn::take(std::span<const Variable> variables) {
   for (const auto& [slot, number] : takes_) {
-    if (variables[slot].type != number.type) return 0;
+    if (variables[slot].type != number.type) return false;
     code_[number.cell] = variables[slot].number;
   }
+  return true;
+}
+
+// Nothing stays of a turn that is not for the machine, whatever the loops in it have written.
+bool Turn::run_code() {
+  Attempt* const attempt = attempt_ ? attempt_.get() : outer_attempt_;
+  if (attempt == nullptr) return code_.run();
+  const size_t mark = attempt->mark();
+  const bool done = code_.run();
+  if (!done) {
+    attempt->take_back(mark);
+  } else if (attempt_) {
+    attempt->is_done();
+  }
+  return done;
+}
+
+bool Turn::leave(std::span<const Variable> variables, std::vector<Variable>& values) {
+  if (!take(variables) || !run_code()) return false;
+  values.clear();
+  for (const auto& [part, number] : gives_) {
+    values.resize(std::max(values.size(), part + 1));
+    values[part].type = number.type;
+    values[part].number = code_[number.cell];
+  }
+  return true;
+}
+
+int64_t Turn::run(std::span<Variable> variables, Items& items, int64_t most, bool& more) {
+  was_long_ = false;
+  if (is_too_long_ || !take(variables)) return 0;
+  if (attempt_) attempt_->begin();
   if (!take_arrays(variables, items)) {
     let_go_of_arrays();
     return 0;
@@ -266,11 +334,15 @@ int64_t Turn::run(std::span<Variable> variables, Items& items, int64_t most, boo
   Variable& item = variables.back();
   const auto begin = has_arrays() ? Clock::now() : Clock::time_point();
   int64_t made = 0;
-  for (bool goes_on = true; goes_on && code_.run();) {
+  for (bool goes_on = true; goes_on && run_code();) {
     for (GivenArray& given : array_gives_) given.last = given.slot->array;
     if (++made == 1 && has_arrays()) note_time(Clock::now() - begin > kSlow);
     more = !items.exist() || items.next(item);
-    goes_on = more && made < most && follows_itself_ && slow_runs_ == 0;
+    if (attempt_) {
+      attempt_->count(1);
+      was_long_ = attempt_->is_long();
+    }
+    goes_on = more && made < most && follows_itself_ && slow_runs_ == 0 && !was_long_;
     if (goes_on && takes_item()) goes_on = take_item(item, items);
     if (goes_on && !array_gives_.empty()) goes_on = pass_arrays();
     if (item_ < 0) continue;
@@ -285,6 +357,7 @@ int64_t Turn::run(std::span<Variable> variables, Items& items, int64_t most, boo
     if (made > 0) variables[given.variable] = {.type = {}, .object = given.last, .changed = true};
   }
   let_go_of_arrays();
+  is_too_long_ = attempt_ && attempt_->is_too_long();
   return made;
 }
 

@@ -11,6 +11,7 @@
 
 #include "capture/path/path.h"
 #include "capture/replay/numbers/arrays.h"
+#include "capture/replay/numbers/attempt.h"
 #include "capture/replay/numbers/code.h"
 #include "capture/replay/replay.h"
 
@@ -27,8 +28,15 @@ struct Variable {
 
 // A number of Python's or a library's, exactly; none: it is none that the machine has.
 std::optional<std::pair<Type, Cell>> number_of(PyObject* object);
+// Likewise, or None, or a str, which must stay alive.
+std::optional<std::pair<Type, Cell>> value_of(PyObject* object);
 Variable variable_of(PyObject* object);
+// Of an item: nobody else may have that, so that of no more than numbers is it a value.
+Variable item_of(PyObject* object);
 PyObject* object_of(Type type, Cell number);  // new reference; null: a Python error is set
+// Python's or a library's type for it, and the other way; none: it is none of those.
+PyTypeObject* python_type_of(Type type);
+std::optional<Type> type_of_python(PyObject* type);
 
 // What a `for` iterates over, item by item. Those of a range, a list or an array, and of
 // `enumerate` and `zip` of them, are found without the iterator from when that is asked for; nobody
@@ -36,11 +44,16 @@ PyObject* object_of(Type type, Cell number);  // new reference; null: a Python e
 class Items {
  public:
   explicit Items(PyObject* iterator) : iterator_(iterator) {}
+  // Of a range, without an iterator.
+  Items(int64_t start, int64_t stop, int64_t step);
 
   bool exist() const { return iterator_ != nullptr; }
   void count();               // from here on, where that can be
   bool next(Variable& item);  // false: none is left, or a Python error is set
   Ref next_object();          // none: likewise
+  // Whether a copy, made before any item was taken, gives all of them again.
+  bool can_begin_again() const;
+  bool has_list() const;
   // Whether items are rows of an array; the last one of those.
   bool has_rows() const { return source_ == Source::rows; }
   void hold_row(Slot& slot) const;
@@ -76,12 +89,25 @@ struct Changes {
   std::vector<int32_t> carried;  // slots of what a turn's tuple holds, in order
 };
 
+// Of the turns of a loop, as far as its paths tell.
+Changes changes_of(const std::vector<std::unique_ptr<Path>>& paths, int32_t variables,
+                   const std::vector<int32_t>& carried);
+
+class InnerLoop;
+class BoxedStep;
+
 class Turn {
  public:
   // `registers` as the turn of this path left them, which the Turn keeps alive. Null: the path is
   // not one of numbers and arrays alone.
   static std::unique_ptr<Turn> of(const Path& path, std::vector<Ref> registers,
                                   const Changes& changes);
+  // Of a loop within a turn that makes this attempt: arguments that change are null, and some of
+  // them are numbers of these types. The path may leave the loop.
+  static std::unique_ptr<Turn> within(const Path& path, PyObject* const* arguments,
+                                      std::span<const std::optional<Type>> types,
+                                      const Changes& changes, Attempt& attempt);
+  ~Turn();
 
   // For the turns that follow one which left these registers; false: it does not fit.
   bool fill(std::vector<Ref> registers);
@@ -90,6 +116,7 @@ class Turn {
   bool prepare(PyObject* const* arguments);
   void empty();
   bool has_arrays() const { return !steps_.empty(); }
+  bool reads_lists() const;
   // Whether its runs take so long that a replay takes no longer, and lets other threads run. One
   // that does may just have been the first of its sizes.
   bool is_slow() const { return slow_runs_ >= kSlowRuns; }
@@ -98,18 +125,26 @@ class Turn {
   // what the one before it gave, and the next item: `more` is whether there is one, in the last of
   // the variables.
   int64_t run(std::span<Variable> variables, Items& items, int64_t most, bool& more);
+  // Of a turn that leaves the loop: the parts of what it returns, but for the first, which is
+  // `tag`.
+  bool leave(std::span<const Variable> variables, std::vector<Variable>& values);
+  const Ref& tag() const { return tag_; }
+  // Whether it was stopped since others are to have their chance.
+  bool was_long() const { return was_long_; }
 
   Turn(const Turn&) = delete;
   Turn& operator=(const Turn&) = delete;
 
  private:
   friend class TurnCode;
-  Turn() = default;
+  Turn();
   struct Place {
     size_t slot;
     Number number;
   };
   void join();
+  bool run_code();
+  bool take(std::span<const Variable> variables);
   bool take_arrays(std::span<Variable> variables, const Items& items);
   bool take_item(const Variable& item, const Items& items);
   bool take_parts(const Variable& item);
@@ -164,7 +199,13 @@ class Turn {
   std::vector<std::unique_ptr<ArrayStep>> steps_;
   std::vector<TakenArray> array_takes_;
   std::vector<GivenArray> array_gives_;
+  struct SameCallee {
+    int32_t reg;
+    BoxedStep* step;
+  };
   std::vector<SameSlot> same_slots_;
+  std::vector<SameCallee> same_callees_;
+  std::vector<std::unique_ptr<CellStep>> boxed_;
   std::vector<SameList> same_lists_;
   std::vector<int32_t> read_lists_;  // registers of lists of which something was looked at
   std::optional<TakenArray> array_item_;
@@ -177,6 +218,11 @@ class Turn {
   };
   std::vector<ItemPart> item_parts_;
   int64_t item_size_ = -1;  // of the tuple; the item is none
+  std::vector<std::unique_ptr<InnerLoop>> loops_;
+  std::unique_ptr<Attempt> attempt_;  // if it has loops
+  Attempt* outer_attempt_ = nullptr;  // of the turn that it is within
+  Ref tag_;                           // what it returns first, if it leaves the loop
+  bool was_long_ = false, is_too_long_ = false;
   static constexpr int kSlowRuns = 2;
   int slow_runs_ = 0;  // one after the other
   int32_t item_ = -1;  // the cell that takes it

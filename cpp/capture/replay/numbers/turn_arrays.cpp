@@ -219,7 +219,7 @@ bool TurnCode::copy_array(int32_t to, int32_t from) {
   if (commit_step_ == nullptr) {
     auto step = std::make_unique<CommitStep>();
     commit_step_ = step.get();
-    code_.insert(commit_, {.op = Op::arrays, .p = literal_of(*step)});
+    code_.insert(commit_, {.op = Op::step, .p = literal_of(*step)});
     turn_.steps_.push_back(std::move(step));
   }
   commit_step_->add(*made);
@@ -230,8 +230,8 @@ bool TurnCode::copy_array(int32_t to, int32_t from) {
 
 void TurnCode::place_result() {
   // What else reads memory might read the target, which a turn that is replayed finds written.
-  const bool is_alone = segments_ == 1 && array_copies_ == 1 && segment_end_ == commit_ &&
-                        turn_.arrays_.empty() &&
+  const bool is_alone = turn_.loops_.empty() && segments_ == 1 && array_copies_ == 1 &&
+                        segment_end_ == commit_ && turn_.arrays_.empty() &&
                         std::ranges::none_of(turn_.steps_, [](const auto& step) {
                           return dynamic_cast<const CloneStep*>(step.get()) != nullptr;
                         });

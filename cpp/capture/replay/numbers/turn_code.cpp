@@ -4,7 +4,10 @@
 #include <utility>
 
 #include "capture/library/library.h"
+#include "capture/replay/loop.h"
+#include "capture/replay/numbers/boxed.h"
 #include "capture/replay/numbers/graph_code.h"
+#include "capture/replay/numbers/inner_loop.h"
 #include "capture/replay/numbers/operators.h"
 #include "core/ops/fp_flags.h"
 
@@ -63,7 +66,8 @@ bool looks_into(StepOp op) {
 }  // namespace
 
 bool TurnCode::append(const Path& path) {
-  for (const auto& [holder, step] : all_steps(path)) {
+  steps_ = all_steps(path);
+  for (const auto& [holder, step] : steps_) {
     if (!append(*holder, *step)) return false;
   }
   if (ended_) place_result();
@@ -80,13 +84,31 @@ bool TurnCode::define(int32_t reg, const std::optional<Number>& number) {
 }
 
 std::optional<Number> TurnCode::number(int32_t reg) {
+  const auto found = value(reg);
+  return found && found->type.is_number() ? found : std::nullopt;
+}
+
+std::optional<Number> TurnCode::value(int32_t reg) {
   if (known(reg).is == Known::Is::number) return known(reg).number;
   if (!is_same(reg) || object(reg) == nullptr) return {};
-  const auto found = number_of(object(reg));
+  const auto found = value_of(object(reg));
   if (!found) return {};
   const Number same{code_.cell(found->second), found->first};
   turn_.numbers_.push_back({reg, same});
   return same;
+}
+
+std::optional<Type> TurnCode::type_of(int32_t reg) const {
+  for (const auto& [path, step] : steps_) {
+    const int32_t* const p = path->operands(*step);
+    if (p[0] != reg) continue;
+    if (step->op == StepOp::guard_type_) return type_of_python(path->known(p[1]));
+    if (step->op != StepOp::guard_is_ || path->known(p[1]) == nullptr) continue;
+    const auto found = value_of(path->known(p[1]));
+    return found ? std::optional(found->first) : std::nullopt;
+  }
+  const auto found = object(reg) ? value_of(object(reg)) : std::nullopt;
+  return found ? std::optional(found->first) : std::nullopt;
 }
 
 std::optional<Elements> TurnCode::array(int32_t reg) {
@@ -118,7 +140,14 @@ bool TurnCode::append(const Path& path, const Step& step) {
   if (committed_ && !may_follow_commit(step.op)) return false;
   switch (step.op) {
     case StepOp::argument_:
-      return argument(p[0], p[1]) && granted();
+      return argument(p[0], p[1]);
+    case StepOp::loop_:
+      return inner_loop(p);
+    case StepOp::call_:
+      if (iterates(p)) return true;
+      break;
+    case StepOp::lend_:
+      return true;
     case StepOp::run_:
       return segment(*path.segments[static_cast<size_t>(p[0])]);
     case StepOp::effect_:
@@ -150,47 +179,61 @@ bool TurnCode::append(const Path& path, const Step& step) {
     default:
       break;
   }
-  if (is_of_same(path, step)) return same(path, step) && granted();
+  if (is_of_same(path, step)) return same(path, step);
   return changing(path, step, p);
 }
 
 bool TurnCode::same(const Path& path, const Step& step) {
   const Category category = info(step.op).category;
-  if (step.op == StepOp::loop_ || step.op == StepOp::raises_) return false;
+  if (step.op == StepOp::raises_) return false;
   if (looks_into(step.op)) {
     for_each_register(path, step, [&](const int32_t& reg, bool defines) {
       const bool is_list = !defines && object(reg) != nullptr && PyList_Check(object(reg));
       if (is_list) turn_.read_lists_.push_back(reg);
     });
   }
-  if (category == Category::fetch) return true;
-  if (category == Category::guard || category == Category::choice) return true;
+  if (category == Category::fetch) return granted();
+  if (category == Category::guard || category == Category::choice) return granted();
   if (step.op != StepOp::operator_ && step.op != StepOp::call_) return false;
   const int32_t* const p = path.operands(step);
-  bool plain = true, defined = true;
+  bool plain = true, given = true;
   for_each_register(path, step, [&](const int32_t& reg, bool defines) {
-    PyObject* const held = object(reg);
-    defined = defined && held != nullptr;
-    plain = plain && defined && (defines || is_plain(held) || PyCFunction_Check(held));
+    PyObject* const held = defines ? nullptr : object(reg);
+    given = given && (defines || held != nullptr);
+    plain = plain && given && (defines || is_plain(held) || PyCFunction_Check(held));
   });
   // What is made of numbers, or a view of an array; elements that are read may change.
-  if (step.op == StepOp::call_) return plain && p[4 + p[2]] == 0;
-  return plain || (defined && static_cast<Operator>(p[1]) == Operator::getitem &&
-                   exact_library_of(object(p[2])) && is_plain(object(p[3])) &&
-                   exact_library_of(object(p[0])));
+  const bool is_call = step.op == StepOp::call_;
+  const bool makes_view = !is_call && given && static_cast<Operator>(p[1]) == Operator::getitem &&
+                          exact_library_of(object(p[2])) && is_plain(object(p[3]));
+  if (is_call ? !plain || p[4 + p[2]] != 0 : !plain && !makes_view) return false;
+  return granted() && object(p[0]) != nullptr && (plain || exact_library_of(object(p[0])));
 }
 
 bool TurnCode::argument(int32_t reg, int32_t slot) {
-  if (!changes_.slots[static_cast<size_t>(slot)]) return object(reg) != nullptr;
-  const auto found = object(reg) ? number_of(object(reg)) : std::nullopt;
   const auto place = static_cast<size_t>(slot);
+  const bool is_item = place + 1 == changes_.slots.size();
+  if (is_within() && changes_.slots[place]) {
+    auto type = type_of(reg);
+    if (!type) type = types_[place];
+    known(reg) = {Known::Is::unknown, {}, {slot}};
+    if (!type) return true;
+    const Number number{code_.cell(), *type};
+    turn_.takes_.push_back({place, number});
+    if (is_item) {
+      turn_.item_ = number.cell;
+      turn_.item_type_ = number.type;
+    }
+    return define(reg, number);
+  }
+  if (!granted()) return false;
+  if (!changes_.slots[place]) return object(reg) != nullptr;
   if (place + 1 == changes_.slots.size() && object(reg) && PyTuple_CheckExact(object(reg))) {
     known(reg).is = Known::Is::item;
     turn_.item_size_ = PyTuple_GET_SIZE(object(reg));
     return true;
   }
-  const auto like = Likeness::of(object(reg));
-  if (like) {
+  if (const auto like = Likeness::of(object(reg))) {
     Slot& taken = new_slot(*like);
     taken.hold(object(reg));
     known(reg) = {.is = Known::Is::array, .parts = {slot}, .slot = &taken, .is_taken = true};
@@ -202,6 +245,8 @@ bool TurnCode::argument(int32_t reg, int32_t slot) {
     }
     return true;
   }
+  const auto read = is_item ? number_of : value_of;
+  const auto found = object(reg) ? read(object(reg)) : std::nullopt;
   if (!found) {
     known(reg) = {Known::Is::unknown, {}, {slot}};
     return true;
@@ -225,7 +270,17 @@ bool TurnCode::changing(const Path& path, const Step& step, const int32_t* p) {
     case StepOp::guard_length_:
       return known(p[0]).is == Known::Is::item && granted();
     case StepOp::item_:
+      if (known(p[1]).is == Known::Is::loop) return part(p[0], *known(p[1]).loop, p[2]);
       return known(p[1]).is == Known::Is::item && item(p[0], p[2]) && granted();
+    case StepOp::guard_is_: {
+      const auto given = value(p[0]);
+      const auto wanted = path.known(p[1]) ? value_of(path.known(p[1])) : std::nullopt;
+      if (!given || !wanted || given->type != wanted->first) return false;
+      // One that is equal need not be the same number.
+      if (given->type.is_number() && given->type.kind != Kind::boolean) return false;
+      code_.emit(Op::expect, given->cell, 0, wanted->second.i);
+      return true;
+    }
     case StepOp::guard_same_:
       return compared(ComparedStep::How::same, p);
     case StepOp::guard_overlap_:
@@ -234,8 +289,8 @@ bool TurnCode::changing(const Path& path, const Step& step, const int32_t* p) {
       return compared(ComparedStep::How::shared, p);
     case StepOp::guard_type_: {
       if (known(p[0]).is_taken || known(p[0]).is == Known::Is::item) return granted();
-      const auto given = number(p[0]);
-      return given && path.known(p[1]) == reinterpret_cast<PyObject*>(python_type(given->type));
+      const auto given = value(p[0]);
+      return given && path.known(p[1]) == reinterpret_cast<PyObject*>(python_type_of(given->type));
     }
     case StepOp::guard_signature_: {
       if (known(p[0]).is_taken) return granted();
@@ -245,14 +300,14 @@ bool TurnCode::changing(const Path& path, const Step& step, const int32_t* p) {
       return example && path.signatures[static_cast<size_t>(p[1])].holds(example.get());
     }
     case StepOp::guard_truth_: {
-      const auto given = number(p[0]);
+      const auto given = value(p[0]);
       const auto truth = given ? append_truth(code_, *given) : std::nullopt;
       if (truth) code_.expect(*truth, p[1] != 0);
       return truth.has_value();
     }
     case StepOp::guard_value_: {
-      const auto given = number(p[0]);
-      const auto wanted = number_of(path.object(p[1]));
+      const auto given = value(p[0]);
+      const auto wanted = value_of(path.object(p[1]));
       if (!given || !wanted || given->type != wanted->first) return false;
       if (given->type.kind == Kind::element) return false;
       code_.emit(Op::expect, given->cell, 0, wanted->second.i);
@@ -270,26 +325,17 @@ bool TurnCode::changing(const Path& path, const Step& step, const int32_t* p) {
   }
 }
 
-PyTypeObject* TurnCode::python_type(Type type) {
-  switch (type.kind) {
-    case Kind::integer:
-      return &PyLong_Type;
-    case Kind::floating:
-      return &PyFloat_Type;
-    case Kind::boolean:
-      return &PyBool_Type;
-    case Kind::element:
-      return libraries()[type.library]->scalars.type_of(type.dtype);
-  }
-  __builtin_unreachable();
-}
-
 bool TurnCode::computed(int32_t result, Operator op, int32_t a, int32_t b) {
   const auto first = number(a);
   if (!first) return false;
-  if (b < 0) return define(result, append_unary(code_, op, *first));
+  if (b < 0) {
+    const auto made = append_unary(code_, op, *first);
+    return made ? define(result, *made) : boxed(result, op, -1, {*first});
+  }
   const auto second = number(b);
-  return second && define(result, append_binary(code_, op, *first, *second));
+  if (!second) return false;
+  const auto made = append_binary(code_, op, *first, *second);
+  return made ? define(result, *made) : boxed(result, op, -1, {*first, *second});
 }
 
 bool TurnCode::called(const int32_t* p) {
@@ -310,7 +356,89 @@ bool TurnCode::called(const int32_t* p) {
     if (!each) return false;
     numbers.push_back(*each);
   }
-  return define(p[0], append_call(code_, object(p[1]), numbers));
+  const auto made = append_call(code_, object(p[1]), numbers);
+  return made ? define(p[0], *made) : boxed(p[0], {}, p[1], numbers);
+}
+
+bool TurnCode::boxed(int32_t result, std::optional<Operator> op, int32_t callee,
+                     const std::vector<Number>& arguments) {
+  // What a library does with its elements may warn of it; functions of Python's take them for
+  // floats.
+  const auto may_take = [&](const Number& each) {
+    return each.type.kind != Kind::element || (!op && each.type.dtype == core::DType::f64);
+  };
+  const auto type = type_of(result);
+  if (!type || !type->is_number() || !std::ranges::all_of(arguments, may_take)) return false;
+  if (!op && !may_box(object(callee))) return false;
+  const Number made{code_.cell(), *type};
+  auto step = std::make_unique<BoxedStep>(op, arguments, made);
+  if (!op) turn_.same_callees_.push_back({callee, step.get()});
+  code_.emit(Op::step, 0, 0, literal_of(*step));
+  turn_.boxed_.push_back(std::move(step));
+  return define(result, made);
+}
+
+bool TurnCode::iterates(const int32_t* p) {
+  const int32_t count = p[2];
+  if (p[3 + count] >= 0 || p[4 + count] != 0 || !is_same(p[1])) return false;
+  static PyObject* const iter = PyDict_GetItemString(PyEval_GetBuiltins(), "iter");
+  if (object(p[1]) == iter && count == 1) {
+    const Known& of = known(p[3]);
+    if (of.is != Known::Is::range && !(is_same(p[3]) && object(p[3]))) return false;
+    known(p[0]) = {.is = Known::Is::iterator, .parts = of.parts, .over = p[3]};
+    return true;
+  }
+  if (object(p[1]) != reinterpret_cast<PyObject*>(&PyRange_Type) || count != 3) return false;
+  std::vector<int32_t> cells;
+  for (int32_t i = 0; i < count; ++i) {
+    const auto given = number(p[3 + i]);
+    if (!given || given->type.kind != Kind::integer) return false;
+    cells.push_back(given->cell);
+  }
+  known(p[0]) = {.is = Known::Is::range, .parts = std::move(cells)};
+  return true;
+}
+
+bool TurnCode::inner_loop(const int32_t* p) {
+  InnerLoop::Over over;
+  if (p[2] >= 0) {
+    const Known& by = known(p[2]);
+    if (by.is != Known::Is::iterator) return false;
+    if (by.parts.empty()) {
+      over.reg = by.over;
+    } else {
+      over.range = by.parts;
+    }
+  }
+  std::vector<InnerLoop::Given> given;
+  for (int32_t i = 0; i < p[3]; ++i) {
+    const int32_t reg = p[4 + i];
+    const bool has_object = is_same(reg) && object(reg) != nullptr;
+    given.push_back({has_object ? reg : -1, value(reg)});
+  }
+  if (turn_.outer_attempt_ == nullptr && !turn_.attempt_) {
+    turn_.attempt_ = std::make_unique<Attempt>();
+  }
+  Attempt& attempt = turn_.attempt_ ? *turn_.attempt_ : *turn_.outer_attempt_;
+  auto loop = std::make_unique<InnerLoop>(loop_of(path_->object(p[1])), p[4 + p[3]],
+                                          std::move(given), std::move(over), attempt);
+  code_.emit(Op::step, 0, 0, literal_of(*loop));
+  known(p[0]) = {.is = Known::Is::loop, .loop = loop.get()};
+  turn_.loops_.push_back(std::move(loop));
+  return true;
+}
+
+bool TurnCode::part(int32_t result, InnerLoop& loop, int32_t index) {
+  if (index == 0) {
+    const Number tag{code_.cell(), {Kind::integer}};
+    loop.give_tag(tag.cell);
+    return define(result, tag);
+  }
+  const auto type = type_of(result);
+  if (!type) return false;
+  const Number number{code_.cell(), *type};
+  loop.give(index, number);
+  return define(result, number);
 }
 
 bool TurnCode::element(int32_t result, int32_t from, int32_t index) {
@@ -385,12 +513,29 @@ bool TurnCode::copy(int32_t to, int32_t from) {
   const Number& value = known(from).number;
   if (!value.type.is_element(known(to).number.type.dtype)) return false;
   const auto moves = moves_of(value.type.dtype);
-  if (moves) code_.emit(moves->store, known(to).number.cell, value.cell);
-  return moves.has_value();
+  if (!moves) return false;
+  if (turn_.outer_attempt_ != nullptr) {
+    code_.emit(Op::keep, known(to).number.cell, 0, literal_of(*turn_.outer_attempt_),
+               core::byte_size(value.type.dtype));
+  }
+  code_.emit(moves->store, known(to).number.cell, value.cell);
+  return true;
+}
+
+bool TurnCode::leave(const std::vector<int32_t>& parts) {
+  for (size_t k = 1; k < parts.size(); ++k) {
+    const auto given = known(parts[k]).is_of_array ? std::nullopt : value(parts[k]);
+    if (given) turn_.gives_.push_back({k, *given});
+  }
+  return true;
 }
 
 bool TurnCode::give(const std::vector<int32_t>& parts) {
   ended_ = true;
+  if (is_within() && PyLong_AsLong(object(parts[0])) != Loop::kNext) {
+    turn_.tag_ = Ref::borrow(object(parts[0]));
+    return leave(parts);
+  }
   for (size_t k = 0; k < changes_.carried.size(); ++k) {
     const auto slot = static_cast<size_t>(changes_.carried[k]);
     if (!changes_.slots[slot]) continue;
@@ -403,7 +548,7 @@ bool TurnCode::give(const std::vector<int32_t>& parts) {
       continue;
     }
     if (last.is_of_array) return false;
-    const auto value = number(part);
+    const auto value = this->value(part);
     if (!value) {
       // An object that it was given, and leaves where it is.
       if (known(part).is == Known::Is::unknown && known(part).parts[0] == changes_.carried[k])
@@ -425,6 +570,22 @@ std::unique_ptr<Turn> Turn::of(const Path& path, std::vector<Ref> registers,
   if (!appended) return nullptr;
   turn->join();
   if (!turn->fill(std::move(turn->registers_))) return nullptr;
+  return turn;
+}
+
+std::unique_ptr<Turn> Turn::within(const Path& path, PyObject* const* arguments,
+                                   std::span<const std::optional<Type>> types,
+                                   const Changes& changes, Attempt& attempt) {
+  std::unique_ptr<Turn> turn(new Turn);
+  turn->root_ = &root_of(path);
+  turn->outer_attempt_ = &attempt;
+  StepRunner runner(*turn->root_, arguments);
+  const bool appended = TurnCode(*turn, changes, runner, types).append(path);
+  PyErr_Clear();
+  // What is done to arrays or lists as a whole cannot be taken back.
+  if (!appended || turn->has_arrays()) return nullptr;
+  turn->join();
+  if (!turn->fill(runner.take_registers())) return nullptr;
   return turn;
 }
 

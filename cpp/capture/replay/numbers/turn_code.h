@@ -20,9 +20,16 @@ class TurnCode {
   TurnCode(Turn& turn, const Changes& changes)
       : turn_(turn),
         code_(turn.code_),
-        registers_(turn.registers_),
         changes_(changes),
-        known_(registers_.size()) {}
+        known_(static_cast<size_t>(turn.root_->registers)) {}
+  // Of a turn of a loop within another turn: none was replayed. What is the same in all turns is
+  // found by running its steps, and these are the types of some numbers that are not.
+  TurnCode(Turn& turn, const Changes& changes, StepRunner& runner,
+           std::span<const std::optional<Type>> types)
+      : TurnCode(turn, changes) {
+    runner_ = &runner;
+    types_ = types;
+  }
 
   bool append(const Path& path);
 
@@ -37,7 +44,10 @@ class TurnCode {
       array,
       parts,
       slice,
-      item,  // a tuple that is iterated over
+      item,      // a tuple that is iterated over
+      range,     // of numbers that change, by their cells
+      iterator,  // of such a range, or of the object in the register `over`
+      loop,      // the value of a loop within
       unknown
     } is = Is::object;
     Number number = {};  // of a place: its address, and the dtype of what is there
@@ -45,17 +55,26 @@ class TurnCode {
     Slot* slot = nullptr;      // of an array
     bool is_taken = false;     // as the turn was given it
     bool is_of_array = false;  // the element of an array without axes
+    int32_t over = -1;
+    InnerLoop* loop = nullptr;
   };
 
   Known& known(int32_t reg) { return known_[static_cast<size_t>(reg)]; }
-  PyObject* object(int32_t reg) const { return registers_[static_cast<size_t>(reg)].get(); }
+  PyObject* object(int32_t reg) const {
+    return runner_ ? (*runner_)[reg] : turn_.registers_[static_cast<size_t>(reg)].get();
+  }
+  bool is_within() const { return runner_ != nullptr; }
   bool is_same(int32_t reg) { return known(reg).is == Known::Is::object; }
 
   bool define(int32_t reg, const Number& number);
   bool define(int32_t reg, const std::optional<Number>& number);
 
-  // A number in a register, whether it changes or not.
+  // A number in a register, whether it changes or not; likewise None or a str.
   std::optional<Number> number(int32_t reg);
+  std::optional<Number> value(int32_t reg);
+
+  // The type that a guard of the path says a register has, or else what is in it.
+  std::optional<Type> type_of(int32_t reg) const;
 
   // An array that is the same in all turns.
   std::optional<Elements> array(int32_t reg);
@@ -73,13 +92,13 @@ class TurnCode {
     auto made = std::make_unique<Step>(std::forward<Arguments>(arguments)...);
     Step& step = *made;
     turn_.steps_.push_back(std::move(made));
-    code_.emit(Op::arrays, 0, 0, literal_of(step));
+    code_.emit(Op::step, 0, 0, literal_of(step));
     return step;
   }
-  static int64_t literal_of(ArrayStep& step) { return reinterpret_cast<int64_t>(&step); }
 
-  // The step holds, and gives what it gives, in all turns; true.
+  // The step holds, and gives what it gives, in all turns; false: nobody knows what that is.
   bool granted() {
+    if (runner_ && !runner_->run({path_, step_})) return false;
     turn_.granted_.push_back({path_, step_});
     return true;
   }
@@ -94,11 +113,17 @@ class TurnCode {
   // A part of the tuple that is the item.
   bool item(int32_t reg, int32_t index);
   bool changing(const Path& path, const Step& step, const int32_t* p);
-  static PyTypeObject* python_type(Type type);
   bool computed(int32_t result, Operator op, int32_t a, int32_t b);
 
-  // max, min, abs, and the array of an element, for which that stands.
+  // max, min, abs, and the array of an element, for which that stands; other functions of numbers.
   bool called(const int32_t* p);
+  bool boxed(int32_t result, std::optional<Operator> op, int32_t callee,
+             const std::vector<Number>& arguments);
+
+  // Ranges and iterators, loops over them, and the parts of what they give.
+  bool iterates(const int32_t* p);
+  bool inner_loop(const int32_t* p);
+  bool part(int32_t result, InnerLoop& loop, int32_t index);
 
   // The array that the call copies in C order; null: the call is another one.
   const Slot* copied(const int32_t* p);
@@ -124,8 +149,10 @@ class TurnCode {
   // list.extend of a list of one.
   bool appended(const int32_t* p);
 
-  // Of the tuple that a turn returns: that the loop goes on, and the variables.
+  // Of the tuple that a turn returns: that the loop goes on, and the variables; or else how it is
+  // left, and what is read behind it.
   bool give(const std::vector<int32_t>& parts);
+  bool leave(const std::vector<int32_t>& parts);
 
   // Whether the slot has an object that may be given on: what a step made, or a variable.
   bool is_whole(const Slot* slot) const {
@@ -136,9 +163,11 @@ class TurnCode {
 
   Turn& turn_;
   Code& code_;
-  const std::vector<Ref>& registers_;
   const Changes& changes_;
   std::vector<Known> known_;
+  StepRunner* runner_ = nullptr;
+  std::span<const std::optional<Type>> types_;
+  std::vector<TreeStep> steps_;  // from the root on
   core::FpFlags flags_ = 0;
   std::vector<const Slot*> whole_;
   const Path* path_ = nullptr;  // whose step it is

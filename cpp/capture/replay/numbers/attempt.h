@@ -1,0 +1,66 @@
+// A turn that holds loops writes before it is known to be for the machine: what it wrote is kept
+// until then, to be taken back. It may not take long, either, for nobody else runs meanwhile.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <vector>
+
+namespace dvm::capture::numbers {
+
+class Attempt {
+ public:
+  // Of one turn or several, one after the other.
+  void begin() {
+    begin_ = Clock::now();
+    turns_ = 0;
+  }
+  // Before so many bytes there are written, 8 at most.
+  void keep(std::byte* at, int64_t size) {
+    Written& written = written_.emplace_back();
+    written.at = at;
+    written.size = static_cast<size_t>(size);
+    std::memcpy(written.was, at, written.size);
+  }
+  size_t mark() const { return written_.size(); }
+  void take_back(size_t mark) {
+    for (; written_.size() > mark; written_.pop_back()) {
+      const Written& last = written_.back();
+      std::memcpy(last.at, last.was, last.size);
+    }
+  }
+  void is_done() { written_.clear(); }
+
+  void count(int64_t turns) { turns_ += turns; }
+  // Whether others are to have their chance behind this turn; whether in the midst of it.
+  bool is_long() { return lasts(kLong); }
+  bool is_too_long() { return lasts(kTooLong); }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  static constexpr int64_t kUntimed = 1 << 12;  // turns between two looks at the clock
+  static constexpr std::chrono::milliseconds kLong{5}, kTooLong{50};
+
+  struct Written {
+    std::byte* at;
+    size_t size;
+    std::byte was[8];
+  };
+
+  bool lasts(Clock::duration limit) {
+    if (turns_ < kUntimed) return false;
+    const bool over = Clock::now() - begin_ > limit;
+    if (!over) turns_ = 0;
+    return over;
+  }
+
+  std::vector<Written> written_;
+  Clock::time_point begin_;
+  int64_t turns_ = 0;  // since the last look
+};
+
+inline int64_t literal_of(const Attempt& attempt) { return reinterpret_cast<int64_t>(&attempt); }
+
+}  // namespace dvm::capture::numbers

@@ -1,0 +1,42 @@
+#include "capture/replay/numbers/boxed.h"
+
+#include <algorithm>
+#include <array>
+
+#include "capture/replay/numbers/turn.h"
+#include "core/ops/fp_flags.h"
+
+namespace dvm::capture::numbers {
+
+bool may_box(PyObject* callee) {
+  if (!PyCFunction_CheckExact(callee)) return false;
+  PyObject* const module = reinterpret_cast<PyCFunctionObject*>(callee)->m_module;
+  if (module == nullptr || !PyUnicode_CheckExact(module)) return false;
+  return PyUnicode_CompareWithASCIIString(module, "math") == 0 ||
+         PyUnicode_CompareWithASCIIString(module, "builtins") == 0;
+}
+
+bool BoxedStep::run(Cell* cells) {
+  if (arguments_.size() > kMost) return false;
+  std::array<Ref, kMost> held;
+  std::array<PyObject*, kMost> given{};
+  for (size_t i = 0; i < arguments_.size(); ++i) {
+    held[i] = Ref::steal(object_of(arguments_[i].type, cells[arguments_[i].cell]));
+    given[i] = held[i].get();
+    if (!held[i]) return PyErr_Clear(), false;
+  }
+  // The flags are those of the turn's own arithmetic.
+  const auto flags = core::fp::get();
+  const Ref made =
+      Ref::steal(op_ ? apply(*op_, given[0], given[1])
+                     : PyObject_Vectorcall(callee_, given.data(), arguments_.size(), nullptr));
+  core::fp::set(flags);
+  // The exception is raised by the program itself.
+  if (!made) return PyErr_Clear(), false;
+  const auto value = number_of(made.get());
+  if (!value || value->first != result_.type) return false;
+  cells[result_.cell] = value->second;
+  return true;
+}
+
+}  // namespace dvm::capture::numbers
