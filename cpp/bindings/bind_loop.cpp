@@ -47,8 +47,14 @@ void bind_loop(py::module_& module) {
     state["version"] = loop.version();
     state["missed_turn"] = loop.missed_turn();
     state["turns_of_numbers"] = loop.turns_of_numbers();
+    state["turns_replayed"] = loop.turns_replayed();
     state["paths"] = loop.paths().size();
     return state;
+  });
+  module.def("loop_replayed_at", [](py::handle object) -> py::object {
+    const auto at = loop_in(object).replayed_at();
+    if (!at) return py::none();
+    return py::str(core::to_string(*at));
   });
   module.def("loop_paths", [](py::handle object) {
     py::list paths;

@@ -178,6 +178,28 @@ bool Backoff::retries_opaque() {
   return true;
 }
 
+void Backoff::replayed(int64_t turns, int64_t nanos) {
+  if (turns < kManyTurns) return;
+  if (!compares()) {
+    if (--until_compared_ <= 0) compared_ = replayed_nanos_ = replaced_nanos_ = 0;
+  } else if (nanos != 0) {
+    replayed_nanos_ += nanos;
+    plain_next_ = true;
+  }
+}
+
+void Backoff::ran_plain(int64_t nanos) {
+  constexpr int64_t kUncompared = 64;
+  plain_next_ = false;
+  replaced_nanos_ += nanos;
+  if (++compared_ < kCompared) return;
+  until_compared_ = next_comparison_ = std::min(8 * std::max(next_comparison_, kUncompared), kMaxRest);
+  if (2 * replayed_nanos_ > 3 * replaced_nanos_) {
+    until_compared_ = next_comparison_ = 0;
+    sleep("turns-slower");
+  }
+}
+
 void Backoff::unserved(int64_t hits) {
   weight_ = std::max<int64_t>(0, weight_ - (hits - hits_));
   if (hits != hits_) {

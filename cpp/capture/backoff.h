@@ -1,5 +1,5 @@
 // When a function is better left alone: what dvm spends on it must stay a small part of what its
-// calls take by themselves. Three rules, of which a hit pays for none:
+// calls take by themselves. Four rules, of which a hit pays for none but the last:
 //
 //   opaque    Functions that dvm does not know run once more than the program called them only when
 //             a replay that called them is given up. That may happen once per capture, kSpare
@@ -11,6 +11,9 @@
 //             does not matter are captured until the captures that nobody hit weigh kPatience; each
 //             hit pays one back.
 //   prefixes  Steps that are replayed for nothing, call after call, are not replayed.
+//   turns     Replaying the turns of a loop one by one may take longer than the loop does plain.
+//             Of calls with many such turns kCompared are left to the original, to be compared
+//             with as many hits.
 //
 // A function that is put to rest runs as it is for some calls, twice as many each time. What the
 // rules decide is written down as a reason (reasons.h), `why`.
@@ -64,12 +67,20 @@ class Backoff {
   void unserved(int64_t hits, int64_t prefix, int64_t plain);
   // The same where no clock was read.
   void unserved(int64_t hits);
+  // Hits with many turns replayed, which take turns with plain calls for a while: whether a clock
+  // is to be read around the next one, and whether that is to be a plain one.
+  bool compares() const { return compared_ < kCompared; }
+  bool wants_plain() const { return plain_next_; }
+  void replayed(int64_t turns, int64_t nanos);
+  void ran_plain(int64_t nanos);
+
   // A path known before the call would not take it, and it was recorded as that very path.
   void never_takes_its_call() { sleep("path-misses-own-call"); }
 
   const std::string& why() const { return why_; }
 
   static constexpr int64_t kSpare = 8;
+  static constexpr int64_t kManyTurns = 32, kCompared = 6;
 
   // CPU time of this thread, which other threads and processes do not lengthen.
   static int64_t now();
@@ -106,6 +117,10 @@ class Backoff {
   int64_t hits_ = 0;                      // of the function, when last asked
   int64_t watch_ = 0, samples_ = 0;
   bool retry_ = false;  // it has rested: one capture is free
+  // Of hits with many turns replayed, and of the plain calls between them: ns.
+  int64_t replayed_nanos_ = 0, replaced_nanos_ = 0, compared_ = kCompared;
+  int64_t until_compared_ = 0, next_comparison_ = 0;  // such hits
+  bool plain_next_ = false;
   std::string why_;
 };
 

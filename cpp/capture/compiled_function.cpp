@@ -225,7 +225,10 @@ PyObject* CompiledFunction::call(PyObject* self, PyObject* const* args, size_t n
     return original();
   }
   Call call{.arguments = as_it_is ? args : binding.slots(), .history = &history_};
-  const int64_t begin = backoff_.watches() ? Backoff::now() : 0;
+  if (backoff_.wants_plain() && present_stance() == Stance::default_) [[unlikely]] {
+    return uncompiled(args, nargsf, keywords, [&] { return compared(original); });
+  }
+  const int64_t begin = backoff_.watches() || backoff_.compares() ? Backoff::now() : 0;
   const Outcome outcome = find(call);
   if (outcome != Outcome::missed) ++call.path->hits;
   if (call.opaque > 0 && outcome != Outcome::done && outcome != Outcome::raised) {
@@ -235,6 +238,7 @@ PyObject* CompiledFunction::call(PyObject* self, PyObject* const* args, size_t n
   switch (outcome) {
     case Outcome::done:
       ++stats_.hits;
+      if (call.turns > 0) backoff_.replayed(call.turns, begin == 0 ? 0 : Backoff::now() - begin);
       if (begin != 0) backoff_.served();
       return call.value;
     case Outcome::raised:
@@ -280,6 +284,14 @@ PyObject* CompiledFunction::unserved(int64_t begin, const Original& original) {
   const int64_t middle = Backoff::now();
   PyObject* result = original();
   backoff_.unserved(stats_.hits, middle - begin, Backoff::now() - middle);
+  return result;
+}
+
+template <typename Original>
+PyObject* CompiledFunction::compared(const Original& original) {
+  const int64_t begin = Backoff::now();
+  PyObject* result = original();
+  backoff_.ran_plain(Backoff::now() - begin);
   return result;
 }
 

@@ -673,6 +673,10 @@ PATH_MISSES_OWN_CALL = Row("no path takes the call that it was made of", REPORT)
 REPLAYED_FOR_NOTHING = Row(
     "steps were replayed for nothing, call after call: it runs uncompiled for now", STRAIGHT
 )
+TURNS_SLOWER = Row(
+    "replaying the turns of its loops took longer than they take plain: it runs uncompiled for now",
+    STRAIGHT,
+)
 PATH_LIMIT = Row("reached the limit of {} paths; calls that match none run uncompiled", PATHS)
 
 # ---- one step

@@ -41,7 +41,9 @@ class Report:
         and if so its stats and why some of its calls were not, or else whether it holds the parts
         behind it.
     loops: per loop that was met where it begins, the counts of turns seen, whether it is one body
-        for all counts and how many ways turns of that go, or why not, and where that was found.
+        for all counts and how many ways turns of that go, or why not, and where that was found;
+        of one body, how many turns ran on the machine of numbers and small arrays, how many were
+        replayed one by one, and the line that the machine has no instructions for.
     """
 
     function: str
@@ -138,6 +140,8 @@ def _loop(loop: Any) -> dict[str, Any]:
         "counts": sorted(loop.counts),
         "rolled": rolled,
         "ways": loop.ways if rolled else 0,
+        "turns": loop.turns if rolled else {},
+        "replayed_at": loop.replayed_at if rolled else "",
         "reason": str(loop.reason or ""),
         "at": _text_of(loop.at) if loop.reason else "",
         "hint": loop.reason.advice if loop.reason else "",
@@ -234,7 +238,14 @@ def _loop_lines(loop: dict[str, Any]) -> list[str]:
     """Nothing of one that was met with one count only, and is short."""
     if loop["rolled"]:
         ways = f"{loop['ways']} way{'s' * (loop['ways'] != 1)}"
-        return [f"  loop at {loop['location']}: one body for any count, of which turns go {ways}"]
+        line = f"  loop at {loop['location']}: one body for any count, of which turns go {ways}"
+        if not loop["replayed_at"]:
+            return [line]
+        turns = f"{loop['turns']['replayed']} turns were replayed one by one"
+        return [
+            line,
+            f"    {turns}, for the machine of numbers lacks {quoted(loop['replayed_at'])}",
+        ]
     if not loop["reason"]:
         return []
     where = f"  loop at {loop['location']}: each count is another path, for it is {loop['reason']}"

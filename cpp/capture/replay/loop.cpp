@@ -138,6 +138,8 @@ PyObject* Loop::run_turns(Frame& frame, PyObject* iterator, std::span<PyObject* 
               .registers = learns && stretch.wants(number) ? &registers : nullptr};
     result.outcome = turn(call);
     frame.call.opaque += call.opaque;
+    frame.call.turns += 1 + call.turns;
+    ++turns_replayed_;
     result.wrote = result.wrote || call.wrote || result.outcome == Outcome::done;
     if (result.outcome != Outcome::done) {
       frame.refused = static_cast<Refusal>(call.refused);

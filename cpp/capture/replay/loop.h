@@ -9,6 +9,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -54,6 +55,9 @@ class Loop {
 
   // How many turns were not replayed, for they had to do with numbers alone (numbers/stretch.h).
   int64_t turns_of_numbers() const { return turns_of_numbers_; }
+  int64_t turns_replayed() const { return turns_replayed_; }
+  // The line for which some are; none: no path has such a line.
+  std::optional<core::Loc> replayed_at() const { return learning_.refused_at(); }
   void count_turns_of_numbers(int64_t turns) { turns_of_numbers_ += turns; }
 
   int traverse(visitproc visit, void* arg) const;
@@ -70,7 +74,7 @@ class Loop {
   size_t likely_ = 0;
   int running_ = 0;
   int32_t version_ = 0;
-  int64_t missed_turn_ = -1, turns_of_numbers_ = 0;
+  int64_t missed_turn_ = -1, turns_of_numbers_ = 0, turns_replayed_ = 0;
   numbers::Learning learning_;
 };
 

@@ -32,6 +32,7 @@ struct Call {
   PyObject* value = nullptr;              // new reference
   const Path* path = nullptr;             // where it ended
   int64_t opaque = 0;                     // calls of functions dvm does not know
+  int64_t turns = 0;                      // of loops, that were replayed one by one
   bool spares_opaque = false;             // end before such a call
   std::vector<Miss> lost = {};            // why guards failed behind such calls
   bool holds_lock = false;                // the interpreter's, whatever the path says (lock.h)

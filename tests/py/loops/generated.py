@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import linecache
+import math
 import random
 from collections.abc import Callable
 from typing import Any
@@ -139,7 +140,7 @@ def function_of(source: str, seed: int) -> Callable[..., Any]:
     """The function, with its lines where a report finds them."""
     name = f"<loop program {seed}>"
     linecache.cache[name] = len(source), None, source.splitlines(keepends=True), name
-    namespace: dict[str, Any] = {"np": np}
+    namespace: dict[str, Any] = {"np": np, "math": math}
     exec(compile(source, name, "exec"), namespace)
     made: Callable[..., Any] = namespace["f"]
     return made

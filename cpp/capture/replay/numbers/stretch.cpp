@@ -40,18 +40,22 @@ void Learning::give(const Path& path, std::unique_ptr<Turn> turn, size_t paths) 
 }
 
 bool Learning::is_hopeless(const Path& path) const {
-  return std::ranges::any_of(
-      refused_, [&](const auto& each) { return each.first == &path && each.second >= kChances; });
+  const auto found = std::ranges::find(refused_, &path, &Refused::path);
+  return found != refused_.end() && found->times >= kChances;
 }
 
-void Learning::note_refused(const Path& path) {
-  const auto found =
-      std::ranges::find(refused_, &path, [](const auto& each) { return each.first; });
-  if (found == refused_.end()) {
-    refused_.emplace_back(&path, 1);
-  } else {
-    ++found->second;
-  }
+void Learning::note_refused(const Path& path, core::Loc at) {
+  auto found = std::ranges::find(refused_, &path, &Refused::path);
+  if (found == refused_.end()) found = refused_.insert(found, Refused{&path, at});
+  ++found->times;
+}
+
+void Learning::note_taken(const Path& path) {
+  std::erase_if(refused_, [&](const Refused& each) { return each.path == &path; });
+}
+
+std::optional<core::Loc> Learning::refused_at() const {
+  return refused_.empty() ? std::nullopt : std::optional(refused_.front().at);
 }
 
 bool Stretch::wants(int64_t turn) {
@@ -59,21 +63,26 @@ bool Stretch::wants(int64_t turn) {
     --rest_;
     return false;
   }
-  return turn >= replayed_ && learned_ <= kReplayed + turn / 64;
+  return turn >= replayed_ && learned_ <= Learning::kReplayed + turn / 64;
 }
 
 void Stretch::learn(const Path& path, std::vector<Ref> registers) {
+  learning_.count_replayed();
   if (std::ranges::any_of(turns_, [&](const Learned& each) { return each.path == &path; })) return;
   const bool is_hopeless = learning_.is_hopeless(path);
   if (is_hopeless && !registers.empty()) rest_ = kRest;
   if (registers.empty() || is_hopeless) return forget();  // who knows what it did
   ++learned_;
   std::unique_ptr<Turn> turn = learning_.take(path);
-  if (!turn || !turn->fill(registers)) turn = Turn::of(path, std::move(registers), *changes_);
+  core::Loc stopped;
+  if (!turn || !turn->fill(registers)) {
+    turn = Turn::of(path, std::move(registers), *changes_, stopped);
+  }
   if (!turn) {
-    learning_.note_refused(path);
+    learning_.note_refused(path, stopped);
     return forget();
   }
+  learning_.note_taken(path);
   turns_.push_back({&path, std::move(turn)});
 }
 

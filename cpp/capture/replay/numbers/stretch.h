@@ -3,6 +3,7 @@
 // before, holds until other code of Python runs, or a turn goes another way.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <span>
 #include <utility>
@@ -15,6 +16,8 @@ namespace dvm::capture::numbers {
 // What is known of a loop's paths from one call to the next.
 class Learning {
  public:
+  static constexpr int64_t kReplayed = 4;  // turns before any is learned from
+
   // What turns change, as far as these paths tell.
   std::shared_ptr<const Changes> changes(const std::vector<std::unique_ptr<Path>>& paths,
                                          int32_t variables, const std::vector<int32_t>& carried);
@@ -26,15 +29,28 @@ class Learning {
   }
   size_t paths() const { return paths_; }
   bool is_empty() const { return turns_.empty(); }
+  // How many turns of a call are replayed before one is learned from.
+  int64_t unlearned() const { return is_empty() ? std::max<int64_t>(0, kReplayed - replayed_) : 0; }
+  void count_replayed() { ++replayed_; }
 
   bool is_hopeless(const Path& path) const;
-  void note_refused(const Path& path);
+  void note_refused(const Path& path, core::Loc at);
+  void note_taken(const Path& path);
+  // Where a path has a step that the machine has no instruction for; none: no path has, so far.
+  std::optional<core::Loc> refused_at() const;
 
  private:
+  struct Refused {
+    const Path* path;
+    core::Loc at;
+    int times = 0;
+  };
+
   size_t paths_ = 0;
+  int64_t replayed_ = 0;  // turns that went on
   std::shared_ptr<const Changes> changes_ = std::make_shared<Changes>();
   std::vector<std::pair<const Path*, std::unique_ptr<Turn>>> turns_;
-  std::vector<std::pair<const Path*, int>> refused_;
+  std::vector<Refused> refused_;
 };
 
 class Stretch {
@@ -43,7 +59,7 @@ class Stretch {
       : learning_(learning),
         changes_(std::move(changes)),
         paths_(learning.paths()),
-        replayed_(learning.is_empty() ? kReplayed : 0) {}
+        replayed_(learning.unlearned()) {}
   ~Stretch() { forget(); }
   Stretch(const Stretch&) = delete;
   Stretch& operator=(const Stretch&) = delete;
@@ -72,8 +88,6 @@ class Stretch {
   bool run(std::span<Variable> state, Items& items, bool has_item, Result& result);
   bool prepare(std::span<const Ref> variables, const Ref& item);
   int64_t turns(std::span<Variable> variables, Items& items, int64_t most, bool& more);
-
-  static constexpr int64_t kReplayed = 4;  // turns of a first call before it is learned from
 
   Learning& learning_;
   const std::shared_ptr<const Changes> changes_;

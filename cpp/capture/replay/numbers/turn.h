@@ -99,9 +99,9 @@ class BoxedStep;
 class Turn {
  public:
   // `registers` as the turn of this path left them, which the Turn keeps alive. Null: the path is
-  // not one of numbers and arrays alone.
+  // not one of numbers and arrays alone, and `stopped` says where.
   static std::unique_ptr<Turn> of(const Path& path, std::vector<Ref> registers,
-                                  const Changes& changes);
+                                  const Changes& changes, core::Loc& stopped);
   // Of a loop within a turn that makes this attempt: arguments that change are null, and some of
   // them are numbers of these types. The path may leave the loop.
   static std::unique_ptr<Turn> within(const Path& path, PyObject* const* arguments,

@@ -561,13 +561,14 @@ bool TurnCode::give(const std::vector<int32_t>& parts) {
 }
 
 std::unique_ptr<Turn> Turn::of(const Path& path, std::vector<Ref> registers,
-                               const Changes& changes) {
+                               const Changes& changes, core::Loc& stopped) {
   std::unique_ptr<Turn> turn(new Turn);
   turn->root_ = &root_of(path);
   turn->registers_ = std::move(registers);
-  const bool appended = TurnCode(*turn, changes).append(path);
+  TurnCode code(*turn, changes);
+  const bool appended = code.append(path);
   PyErr_Clear();
-  if (!appended) return nullptr;
+  if (!appended) return stopped = code.location(), nullptr;
   turn->join();
   if (!turn->fill(std::move(turn->registers_))) return nullptr;
   return turn;

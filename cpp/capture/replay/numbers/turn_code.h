@@ -32,6 +32,8 @@ class TurnCode {
   }
 
   bool append(const Path& path);
+  // Of the step that ended it.
+  core::Loc location() const { return path_->location(*step_); }
 
  private:
   // What a register holds that changes: a number, the place of an element, an array, or what an

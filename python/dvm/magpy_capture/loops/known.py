@@ -44,6 +44,20 @@ class KnownLoop:
         """How many ways its turns go, as far as is known."""
         return 0 if self.rolled is None else _dvm.loop_state(self.rolled.loop)["paths"]
 
+    @property
+    def turns(self) -> dict[str, int]:
+        """How many ran on the machine of numbers and small arrays, and how many were replayed."""
+        state = {} if self.rolled is None else _dvm.loop_state(self.rolled.loop)
+        return {
+            "on_the_machine": state.get("turns_of_numbers", 0),
+            "replayed": state.get("turns_replayed", 0),
+        }
+
+    @property
+    def replayed_at(self) -> str:
+        """The line that the machine has no instructions for; "" if it met none."""
+        return "" if self.rolled is None else _dvm.loop_replayed_at(self.rolled.loop) or ""
+
 
 @dataclass
 class Given:

@@ -1,0 +1,270 @@
+"""Loops of numbers within loops of numbers do on the machine what they do plain."""
+
+from __future__ import annotations
+
+import math
+import sys
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dvm
+from loops.check import compare
+from loops.generated import function_of
+from loops.nested_numbers import Writer, arguments
+from loops.test_numbers import (
+    PROGRAMS_WRITTEN,
+    come_to_run_as_numbers,
+    run_under_timer,
+    turns_of_numbers,
+)
+
+RANDOM = np.random.default_rng(7)
+X = RANDOM.normal(size=40)
+COUNTS = (3, 4, 0, 1, 12, 2, 40, 7, 25, 40)
+
+
+def is_least(x, n):
+    flags = []
+    for i in range(n):
+        least = True
+        for j in range(n - i):
+            if x[i + j] < x[i]:
+                least = False
+        flags.append(least)
+    return flags
+
+
+def primes(x, n):
+    count = 0
+    for i in range(2, n):
+        for d in range(2, i):
+            if d * d > i:
+                count += 1
+                break
+            if i % d == 0:
+                break
+        else:
+            count += 1
+    return count
+
+
+def collatz_steps(x, n):
+    steps = longest = 0
+    for start in range(1, n):
+        k, own = start, 0
+        while k != 1:
+            k = k // 2 if k % 2 == 0 else 3 * k + 1
+            own += 1
+        steps += own
+        longest = max(longest, own)
+    return steps, longest
+
+
+def divisors(x, n):
+    total = 0
+    for i in range(n):
+        a, b = i + 3, 12
+        while b:
+            a, b = b, a % b
+        total += a
+    return total
+
+
+def bubble_sorted(x, n):
+    y = x[:n].copy()
+    for i in range(n):
+        for j in range(n - i - 1):
+            if y[j] > y[j + 1]:
+                y[j], y[j + 1] = y[j + 1], y[j]
+    return y
+
+
+def insertion_sorted(x, n):
+    y = x[:n].copy()
+    for i in range(1, n):
+        j, item = i, y[i]
+        while j > 0 and y[j - 1] > item:
+            y[j] = y[j - 1]
+            j -= 1
+        y[j] = item
+    return y
+
+
+def product(x, n):
+    c = np.zeros((n, n))
+    for i in range(n):
+        for j in range(n):
+            s = 0.0
+            for k in range(n):
+                s += x[i] * x[k] + j
+            c[i, j] = s
+    return c
+
+
+def common(x, n):
+    t = np.zeros((n + 1, n + 1), dtype=int)
+    for i in range(n):
+        for j in range(n):
+            if x[i] > 0 and x[j] > 0.1:
+                t[i + 1, j + 1] = t[i, j] + 1
+            else:
+                t[i + 1, j + 1] = max(t[i, j + 1], t[i + 1, j])
+    return t
+
+
+def best_pair(x, n):
+    best, where = None, "nowhere"
+    for i in range(n):
+        for j in range(i):
+            if best is None or x[i] * x[j] > best:
+                best, where = x[i] * x[j], "below" if j < 3 else "above"
+    return best, where
+
+
+def waves(x, n):
+    s = 0.0
+    for i in range(n):
+        for j in range(1, i):
+            s += math.sin(x[j]) / math.sqrt(j) + math.floor(x[i]) ** 2 + round(x[j] * 3)
+    return s
+
+
+def over_an_array(x, n):
+    total = 0.0
+    for i in range(n):
+        for value in x:
+            if value > 2 * i:
+                break
+            total += value
+    return total
+
+
+PROGRAMS = {f.__name__: f for f in (
+    is_least, primes, collatz_steps, divisors, bubble_sorted, insertion_sorted, product, common,
+    best_pair, waves, over_an_array,
+)}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_nested_loops_of_numbers_do_what_they_do_plain(name: str) -> None:
+    function = PROGRAMS[name]
+    compiled = dvm.compile(function)
+    with dvm.stance("force_capture"):
+        for count in COUNTS:
+            compare(function, compiled, (X, count))
+        before = turns_of_numbers(compiled)
+        compare(function, compiled, (X, 40))
+    # All of its inner turns, or nearly.
+    assert turns_of_numbers(compiled) - before >= 70
+    assert compiled.stats.fallbacks == 0
+
+
+def test_what_loops_within_a_turn_wrote_is_taken_back_where_it_is_not_for_the_machine() -> None:
+    def halved(x, table, n):
+        s = 0.0
+        for i in range(n):
+            for j in range(4):
+                x[i] = x[i] * 0.5 + j
+                table[j] = 30 - i
+            s += x[i + 1] / table[0]  # out of range, or a division that warns
+        return s
+
+    compiled = dvm.compile(halved)
+    with dvm.stance("force_capture"):
+        for count in (3, 4, 12, 40, 39, 30):
+            for table in (np.zeros(4), np.zeros(4, int)):
+                compare(halved, compiled, (X, table, count))
+        compare(halved, compiled, (X, np.zeros(3), 40))
+    assert turns_of_numbers(compiled) > 90
+
+
+def test_loops_within_a_turn_leave_integers_beyond_64_bits_to_python() -> None:
+    def grown(start, n):
+        total = 0
+        for i in range(n):
+            k = start
+            for _ in range(i):
+                k = k * 3 + 1
+            total = total + k
+        return total
+
+    compiled = dvm.compile(grown)
+    with dvm.stance("force_capture"):
+        for start in (3, 2**40, -(2**62), True):
+            for count in (3, 4, 20, 60):
+                compare(grown, compiled, (start, count))
+
+
+def test_a_turn_that_takes_long_can_be_interrupted() -> None:
+    def counted(n):
+        total = 0
+        for i in range(n):
+            for j in range(n):
+                total += (i * j) % 7
+        return total
+
+    compiled = dvm.compile(counted)
+    for count in (3, 4, 50, 60):
+        compare(counted, compiled, (count,))
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run_under_timer(lambda: compiled(10**6), interrupt)
+    compare(counted, compiled, (50,))
+
+
+def test_texts_that_a_loop_passes_on_are_not_kept() -> None:
+    def last_above(names, x, n, none):
+        found = none
+        for i in range(n):
+            for j in range(i):
+                if x[j] > x[i]:
+                    found = names
+        return found
+
+    compiled = dvm.compile(last_above)
+    names = "".join(["na", "mes"])
+    with dvm.stance("force_capture"):
+        for count in (3, 4, 30, 40, 40):
+            compare(last_above, compiled, (names, X, count, "none"))
+        references = sys.getrefcount(names)
+        for _ in range(20):
+            compiled(names, X, 40, "none")
+    assert sys.getrefcount(names) == references
+
+
+def test_a_path_that_the_inner_loop_learns_later_is_for_the_machine_too() -> None:
+    def clipped(x, limit, n):
+        total = 0.0
+        for i in range(n):
+            for j in range(n):
+                total += limit if x[j] > limit else x[i]
+        return total
+
+    compiled = dvm.compile(clipped)
+    with dvm.stance("force_capture"):
+        for limit in (100.0, 100.0, 0.0, 0.5, 0.5):
+            for count in (20, 30):
+                compare(clipped, compiled, (X, limit, count))
+    assert come_to_run_as_numbers(compiled, turns_of_numbers(compiled) + 399, X, 0.5, 20)
+
+
+@pytest.mark.parametrize("part", range(2))
+def test_written_nested_loops_do_compiled_what_they_do_plain(part: int) -> None:
+    used = 0
+    with dvm.stance("force_capture"):
+        for seed in range(part, PROGRAMS_WRITTEN, 2):
+            source = Writer(seed).source()
+            function = function_of(source, seed)
+            compiled: Callable[..., Any] = dvm.compile(function)
+            for number in range(8):
+                with warnings.catch_warnings():
+                    compare(function, compiled, arguments(seed, number), source)
+            used += turns_of_numbers(compiled) > 0
+    assert used > 0
