@@ -38,21 +38,29 @@ bool InnerLoop::fill(std::span<const Ref> registers) {
     if (!changes_.slots[i]) arguments_[i] = object;
   }
   items_.reset();
-  if (over_.reg >= 0) {
-    PyObject* const object = registers[static_cast<size_t>(over_.reg)].get();
-    if (object == nullptr) return false;
-    iterator_ = Ref::steal(PyObject_GetIter(object));
-    if (!iterator_) return PyErr_Clear(), false;
-    Items items(iterator_.get());
-    items.count();
-    if (!items.can_begin_again()) return false;
-    items_ = std::move(items);
-  }
+  if (!over_.same.empty() && !find_items(registers)) return false;
   for (auto* const kind : {&bodies_, &exits_}) {
     for (Body& body : *kind) {
       body.is_ready = body.turn ? body.turn->prepare(arguments_.data()) : make(body);
     }
   }
+  return true;
+}
+
+bool InnerLoop::find_items(std::span<const Ref> registers) {
+  std::vector<PyObject*> objects;
+  for (const int32_t reg : over_.same) {
+    objects.push_back(registers[static_cast<size_t>(reg)].get());
+    if (objects.back() == nullptr) return false;
+  }
+  iterator_ = Ref::steal(objects.size() == 1 ? PyObject_GetIter(objects[0])
+                                             : PyObject_Vectorcall(objects.back(), objects.data(),
+                                                                   objects.size() - 1, nullptr));
+  if (!iterator_) return PyErr_Clear(), false;
+  Items items(iterator_.get());
+  items.count();
+  if (!items.can_begin_again()) return false;
+  items_ = std::move(items);
   return true;
 }
 
@@ -119,7 +127,7 @@ bool InnerLoop::run(Cell* cells) {
   bool more = !items.exist() || items.next(variables_.back());
   while (more) {
     const int64_t made = turns(items, more);
-    if (made == 0) return leave(cells);
+    if (made == 0) return leave(cells, items);
     attempt_.count(made);
     loop_.count_turns_of_numbers(made);
     if (attempt_.is_too_long()) return false;
@@ -134,9 +142,9 @@ bool InnerLoop::run(Cell* cells) {
   return give_parts(cells, values_, loop_.layout().end);
 }
 
-bool InnerLoop::leave(Cell* cells) {
+bool InnerLoop::leave(Cell* cells, const Items& items) {
   for (const Body& exit : exits_) {
-    if (!exit.is_ready || !exit.turn->leave(variables_, values_)) continue;
+    if (!exit.is_ready || !exit.turn->leave(variables_, items, values_)) continue;
     return give_parts(cells, values_, exit.turn->tag());
   }
   return false;

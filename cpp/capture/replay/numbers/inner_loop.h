@@ -25,11 +25,12 @@ class InnerLoop final : public CellStep {
     int32_t reg = -1;
     std::optional<Number> number = {};
   };
-  // What it iterates over: a range by the cells of its start, stop and step, an object that is the
-  // same in all turns, or nothing.
+  // What it iterates over: a range by the cells of its start, stop and step; what is the same in
+  // all turns, by the register of an object, or of arguments and behind them what is called with
+  // these
+  // (`enumerate`, `zip`); or nothing.
   struct Over {
-    std::vector<int32_t> range = {};
-    int32_t reg = -1;
+    std::vector<int32_t> range = {}, same = {};
   };
   InnerLoop(Loop& loop, int32_t version, std::vector<Given> given, Over over, Attempt& attempt)
       : loop_(loop),
@@ -69,9 +70,10 @@ class InnerLoop final : public CellStep {
   static constexpr int64_t kUntimed = 1024;  // turns between two looks at how long it takes
 
   bool make(Body& body);
+  bool find_items(std::span<const Ref> registers);
   bool begin_items(Cell* cells, Items& items) const;
   int64_t turns(Items& items, bool& more);
-  bool leave(Cell* cells);
+  bool leave(Cell* cells, const Items& items);
   bool give_parts(Cell* cells, std::span<const Variable> values, const Ref& tag) const;
 
   Loop& loop_;

@@ -81,7 +81,8 @@ bool Items::can_begin_again() const {
 }
 
 bool Items::has_list() const {
-  return source_ == Source::list || std::ranges::any_of(parts_, &Items::has_list);
+  const bool is_list = source_ == Source::sequence && PyList_Check(sequence_.get());
+  return is_list || std::ranges::any_of(parts_, &Items::has_list);
 }
 
 void Items::count() {
@@ -91,7 +92,7 @@ void Items::count() {
   }
   const bool is_range = Py_IS_TYPE(iterator_, &PyRangeIter_Type);
   if (!is_range && !Py_IS_TYPE(iterator_, &PyListIter_Type) &&
-      !Py_IS_TYPE(iterator_, &PySeqIter_Type)) {
+      !Py_IS_TYPE(iterator_, &PyTupleIter_Type) && !Py_IS_TYPE(iterator_, &PySeqIter_Type)) {
     return;
   }
   // (iter, (what it goes over,), how many were taken), if it has not come to its end.
@@ -104,8 +105,8 @@ void Items::count() {
       if (read(over, "start", start) && read(over, "step", step_)) source_ = Source::range;
       value_ = start + at_ * step_;
       left_ = PyObject_Size(over) - at_;
-    } else if (PyList_CheckExact(over)) {
-      source_ = Source::list;
+    } else if (PyList_CheckExact(over) || PyTuple_CheckExact(over)) {
+      source_ = Source::sequence;
       sequence_ = Ref::borrow(over);
     } else if (const Library* const library = open_library_of(over)) {
       if (const auto type = type_of_items(*library, over)) {
@@ -123,9 +124,9 @@ void Items::count() {
   PyErr_Clear();
 }
 
-bool Items::next_of_list(Variable& item) {
-  if (at_ >= PyList_GET_SIZE(sequence_.get())) return false;
-  PyObject* const object = PyList_GET_ITEM(sequence_.get(), at_++);
+bool Items::next_of_sequence(Variable& item) {
+  if (at_ >= PySequence_Fast_GET_SIZE(sequence_.get())) return false;
+  PyObject* const object = PySequence_Fast_GET_ITEM(sequence_.get(), at_++);
   if (PyFloat_CheckExact(object)) {  // most of them
     item.type = Type{Kind::floating};
     item.number.f = PyFloat_AS_DOUBLE(object);
@@ -181,8 +182,8 @@ bool Items::next(Variable& item) {
       // Behind the last one it might overflow.
       if (--left_ > 0) value_ += step_;
       return true;
-    case Source::list:
-      return next_of_list(item);
+    case Source::sequence:
+      return next_of_sequence(item);
     case Source::array:
       return next_of_array(item);
     case Source::rows:
@@ -211,7 +212,9 @@ Ref Items::object_of_last(const Variable& item) const {
     }
     return tuple;
   }
-  if (source_ == Source::list) return Ref::borrow(PyList_GET_ITEM(sequence_.get(), at_ - 1));
+  if (source_ == Source::sequence) {
+    return Ref::borrow(PySequence_Fast_GET_ITEM(sequence_.get(), at_ - 1));
+  }
   if (source_ == Source::rows) return Ref::steal(PySequence_GetItem(sequence_.get(), at_ - 1));
   return Ref::steal(object_of(*item.type, item.number));
 }

@@ -312,8 +312,11 @@ bool Turn::run_code() {
   return done;
 }
 
-bool Turn::leave(std::span<const Variable> variables, std::vector<Variable>& values) {
-  if (!take(variables) || !run_code()) return false;
+bool Turn::leave(std::span<const Variable> variables, const Items& items,
+                 std::vector<Variable>& values) {
+  if (!take(variables) || (takes_item() && !take_item(variables.back(), items)) || !run_code()) {
+    return false;
+  }
   values.clear();
   for (const auto& [part, number] : gives_) {
     values.resize(std::max(values.size(), part + 1));

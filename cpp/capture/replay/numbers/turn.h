@@ -38,7 +38,7 @@ PyObject* object_of(Type type, Cell number);  // new reference; null: a Python e
 PyTypeObject* python_type_of(Type type);
 std::optional<Type> type_of_python(PyObject* type);
 
-// What a `for` iterates over, item by item. Those of a range, a list or an array, and of
+// What a `for` iterates over, item by item. Those of a range, list, tuple or array, and of
 // `enumerate` and `zip` of them, are found without the iterator from when that is asked for; nobody
 // sees it then.
 class Items {
@@ -66,16 +66,16 @@ class Items {
   Ref object_of_last(const Variable& item) const;
 
  private:
-  enum class Source : uint8_t { iterator, range, list, array, rows, tuples };
+  enum class Source : uint8_t { iterator, range, sequence, array, rows, tuples };
   void count_tuples();
   bool next_of_tuples(Variable& item);
-  bool next_of_list(Variable& item);
+  bool next_of_sequence(Variable& item);
   bool next_of_array(Variable& item);
 
   PyObject* iterator_;  // null: of a `while`
   Source source_ = Source::iterator;
   int64_t value_ = 0, step_ = 0, left_ = 0;  // of a range
-  Ref sequence_;                             // a list, or an array
+  Ref sequence_;                             // a list or tuple, or an array
   const Library* library_ = nullptr;         // whose array
   int64_t at_ = 0;
   Type type_;  // of the array's elements
@@ -127,7 +127,8 @@ class Turn {
   int64_t run(std::span<Variable> variables, Items& items, int64_t most, bool& more);
   // Of a turn that leaves the loop: the parts of what it returns, but for the first, which is
   // `tag`.
-  bool leave(std::span<const Variable> variables, std::vector<Variable>& values);
+  bool leave(std::span<const Variable> variables, const Items& items,
+             std::vector<Variable>& values);
   const Ref& tag() const { return tag_; }
   // Whether it was stopped since others are to have their chance.
   bool was_long() const { return was_long_; }

@@ -24,16 +24,16 @@ Slot* TurnCode::slot(int32_t reg) {
 
 bool TurnCode::item(int32_t reg, int32_t index) {
   Turn::ItemPart part{.index = index, .reg = reg};
-  if (const auto like = Likeness::of(object(reg))) {
+  if (const auto like = is_within() ? std::nullopt : Likeness::of(object(reg))) {
     Slot& taken = new_slot(*like);
     taken.hold(object(reg));
     known(reg) = {.is = Known::Is::array, .parts = {-1}, .slot = &taken, .is_taken = true};
     part.slot = &taken;
     part.like = *like;
   } else {
-    const auto found = object(reg) ? number_of(object(reg)) : std::nullopt;
-    if (!found) return false;
-    part.number = {code_.cell(), found->first};
+    const auto type = type_of(reg);
+    if (!type || !type->is_number()) return false;
+    part.number = {code_.cell(), *type};
     define(reg, part.number);
   }
   turn_.item_parts_.push_back(part);

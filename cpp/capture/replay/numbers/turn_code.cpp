@@ -216,7 +216,7 @@ bool TurnCode::argument(int32_t reg, int32_t slot) {
   if (is_within() && changes_.slots[place]) {
     auto type = type_of(reg);
     if (!type) type = types_[place];
-    known(reg) = {Known::Is::unknown, {}, {slot}};
+    known(reg) = {is_item ? Known::Is::item : Known::Is::unknown, {}, {slot}};
     if (!type) return true;
     const Number number{code_.cell(), *type};
     turn_.takes_.push_back({place, number});
@@ -268,10 +268,14 @@ bool TurnCode::changing(const Path& path, const Step& step, const int32_t* p) {
       // The same of all arrays that are like this one.
       return known(p[0 + (step.op == StepOp::shape_)]).is_taken && granted();
     case StepOp::guard_length_:
-      return known(p[0]).is == Known::Is::item && granted();
+      if (known(p[0]).is != Known::Is::item) return false;
+      if (!is_within()) return granted();
+      turn_.item_size_ = p[1];
+      return true;
     case StepOp::item_:
       if (known(p[1]).is == Known::Is::loop) return part(p[0], *known(p[1]).loop, p[2]);
-      return known(p[1]).is == Known::Is::item && item(p[0], p[2]) && granted();
+      if (known(p[1]).is != Known::Is::item || !item(p[0], p[2])) return false;
+      return is_within() || granted();
     case StepOp::guard_is_: {
       const auto given = value(p[0]);
       const auto wanted = path.known(p[1]) ? value_of(path.known(p[1])) : std::nullopt;
@@ -288,6 +292,9 @@ bool TurnCode::changing(const Path& path, const Step& step, const int32_t* p) {
     case StepOp::guard_shared_:
       return compared(ComparedStep::How::shared, p);
     case StepOp::guard_type_: {
+      if (is_within() && known(p[0]).is == Known::Is::item) {
+        return path.known(p[1]) == reinterpret_cast<PyObject*>(&PyTuple_Type);
+      }
       if (known(p[0]).is_taken || known(p[0]).is == Known::Is::item) return granted();
       const auto given = value(p[0]);
       return given && path.known(p[1]) == reinterpret_cast<PyObject*>(python_type_of(given->type));
@@ -385,8 +392,15 @@ bool TurnCode::iterates(const int32_t* p) {
   if (object(p[1]) == iter && count == 1) {
     const Known& of = known(p[3]);
     if (of.is != Known::Is::range && !(is_same(p[3]) && object(p[3]))) return false;
-    known(p[0]) = {.is = Known::Is::iterator, .parts = of.parts, .over = p[3]};
+    known(p[0]) = {.is = Known::Is::iterator, .parts = of.parts, .over = {p[3]}};
     return true;
+  }
+  const auto is_there = [&](int32_t reg) { return is_same(reg) && object(reg) != nullptr; };
+  if (object(p[1]) == reinterpret_cast<PyObject*>(&PyEnum_Type) ||
+      object(p[1]) == reinterpret_cast<PyObject*>(&PyZip_Type)) {
+    known(p[0]) = {.is = Known::Is::iterator, .over = {p + 3, p + 3 + count}};
+    known(p[0]).over.push_back(p[1]);
+    return std::all_of(p + 3, p + 3 + count, is_there);
   }
   if (object(p[1]) != reinterpret_cast<PyObject*>(&PyRange_Type) || count != 3) return false;
   std::vector<int32_t> cells;
@@ -404,11 +418,8 @@ bool TurnCode::inner_loop(const int32_t* p) {
   if (p[2] >= 0) {
     const Known& by = known(p[2]);
     if (by.is != Known::Is::iterator) return false;
-    if (by.parts.empty()) {
-      over.reg = by.over;
-    } else {
-      over.range = by.parts;
-    }
+    over.range = by.parts;
+    if (by.parts.empty()) over.same = by.over;
   }
   std::vector<InnerLoop::Given> given;
   for (int32_t i = 0; i < p[3]; ++i) {
@@ -560,8 +571,8 @@ bool TurnCode::give(const std::vector<int32_t>& parts) {
   return true;
 }
 
-std::unique_ptr<Turn> Turn::of(const Path& path, std::vector<Ref> registers,
-                               const Changes& changes, core::Loc& stopped) {
+std::unique_ptr<Turn> Turn::of(const Path& path, std::vector<Ref> registers, const Changes& changes,
+                               core::Loc& stopped) {
   std::unique_ptr<Turn> turn(new Turn);
   turn->root_ = &root_of(path);
   turn->registers_ = std::move(registers);

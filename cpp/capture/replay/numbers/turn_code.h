@@ -48,16 +48,16 @@ class TurnCode {
       slice,
       item,      // a tuple that is iterated over
       range,     // of numbers that change, by their cells
-      iterator,  // of such a range, or of the object in the register `over`
+      iterator,  // of such a range, or of what is the same in all turns: `over`
       loop,      // the value of a loop within
       unknown
     } is = Is::object;
     Number number = {};  // of a place: its address, and the dtype of what is there
     std::vector<int32_t> parts = {};
-    Slot* slot = nullptr;      // of an array
-    bool is_taken = false;     // as the turn was given it
-    bool is_of_array = false;  // the element of an array without axes
-    int32_t over = -1;
+    Slot* slot = nullptr;            // of an array
+    bool is_taken = false;           // as the turn was given it
+    bool is_of_array = false;        // the element of an array without axes
+    std::vector<int32_t> over = {};  // registers: an object, or arguments and what is called
     InnerLoop* loop = nullptr;
   };
 
