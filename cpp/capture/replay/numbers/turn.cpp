@@ -162,6 +162,9 @@ void Turn::empty() {
 // Between two turns of its own, what is given is moved to where it is taken: behind all that a turn
 // computes, so that one that is not for the machine leaves what it took.
 void Turn::join() {
+  const auto has_slot = [](const ItemPart& part) { return part.slot != nullptr; };
+  knows_arrays_ = has_arrays() || array_item_ || !array_takes_.empty() || !array_gives_.empty() ||
+                  std::ranges::any_of(item_parts_, has_slot);
   if (tag_) return code_.seal();
   std::vector<std::pair<int32_t, int32_t>> moves;  // from, to
   for (const auto& [slot, given] : gives_) {
@@ -281,6 +284,7 @@ bool Turn::pass_arrays() {
 
 // But of those that are the same in all turns.
 void Turn::let_go_of_arrays() {
+  if (!knows_arrays_) return;
   for (const TakenArray& taken : array_takes_) taken.slot->let_go();
   if (array_item_) array_item_->slot->let_go();
   for (const ItemPart& part : item_parts_) {
@@ -354,7 +358,11 @@ int64_t Turn::run(std::span<Variable> variables, Items& items, int64_t most, boo
   }
   for (const auto& [slot, number] : gives_) {
     if (made == 0) break;
-    variables[slot] = {.type = number.type, .number = code_[number.cell], .changed = true};
+    Variable& variable = variables[slot];
+    variable.type = number.type;
+    variable.number = code_[number.cell];
+    variable.changed = true;
+    if (variable.object) variable.object = Ref();
   }
   for (GivenArray& given : array_gives_) {
     if (made > 0) variables[given.variable] = {.type = {}, .object = given.last, .changed = true};

@@ -229,6 +229,7 @@ class Turn {
   int32_t item_ = -1;  // the cell that takes it
   Type item_type_;
   bool follows_itself_ = true;  // what it gives is what it takes
+  bool knows_arrays_ = true;
 };
 
 const Path& root_of(const Path& path);
