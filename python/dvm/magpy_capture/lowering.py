@@ -215,7 +215,7 @@ class Lowering:
             "callbacks": (recording["events"], recording.get("begin", 0)),
             "lent": (recording.get("variables", 0),),
             "loops": (recording, function, found.unrolled, found.copied, loops),
-            "varying": (varying,),
+            "varying": (varying, "begin" in recording),
         }
         parts = vars(self)
         for name, kind in PARTS.items():

@@ -389,6 +389,7 @@ void CloneStep::let_go(bool all) {
 bool AppendStep::run(Cell* cells) {
   const Ref made =
       slot_ != nullptr ? slot_->array : Ref::steal(object_of(number_.type, cells[number_.cell]));
+  if (attempt_ != nullptr) attempt_->keep_length(list_);
   const bool appended = made && PyList_Append(list_, made.get()) == 0;
   if (!appended) PyErr_Clear();
   return appended;

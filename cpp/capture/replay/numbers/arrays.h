@@ -15,6 +15,7 @@
 #include "capture/library/library.h"
 #include "capture/path/path.h"
 #include "capture/replay/array_host.h"
+#include "capture/replay/numbers/attempt.h"
 #include "capture/replay/numbers/code.h"
 
 namespace dvm::capture::numbers {
@@ -226,11 +227,11 @@ class CopyStep final : public ArrayStep {
 };
 
 // Appends an array or a number to a list. Where that fails nothing has happened, so that a turn may
-// have one, and no other effects.
+// have one, and no other effects, unless an attempt takes all of them back.
 class AppendStep final : public ArrayStep {
  public:
   explicit AppendStep(const Slot& slot) : slot_(&slot) {}
-  explicit AppendStep(const Number& number) : number_(number) {}
+  AppendStep(const Number& number, Attempt* attempt) : number_(number), attempt_(attempt) {}
   void fill(PyObject* list) { list_ = list; }  // borrowed
   bool run(Cell* cells) override;
 
@@ -238,6 +239,7 @@ class AppendStep final : public ArrayStep {
   PyObject* list_ = nullptr;
   const Slot* slot_ = nullptr;
   Number number_ = {};
+  Attempt* attempt_ = nullptr;
 };
 
 class CommitStep final : public ArrayStep {

@@ -1,5 +1,6 @@
-// A turn that holds loops writes before it is known to be for the machine: what it wrote is kept
-// until then, to be taken back. It may not take long, either, for nobody else runs meanwhile.
+// A turn that holds loops writes, and appends, before it is known to be for the machine: what was
+// there is kept until then, so that it can be taken back. It may not take long, either, for nobody
+// else runs meanwhile.
 #pragma once
 
 #include <chrono>
@@ -7,6 +8,8 @@
 #include <cstdint>
 #include <cstring>
 #include <vector>
+
+#include "capture/py.h"
 
 namespace dvm::capture::numbers {
 
@@ -24,11 +27,18 @@ class Attempt {
     written.size = static_cast<size_t>(size);
     std::memcpy(written.was, at, written.size);
   }
+  // Before something is appended to the list, which stays alive until the attempt is done.
+  void keep_length(PyObject* list) { written_.push_back({.list = list, .size = length_of(list)}); }
   size_t mark() const { return written_.size(); }
   void take_back(size_t mark) {
     for (; written_.size() > mark; written_.pop_back()) {
       const Written& last = written_.back();
-      std::memcpy(last.at, last.was, last.size);
+      if (last.list == nullptr) {
+        std::memcpy(last.at, last.was, last.size);
+      } else if (PyList_SetSlice(last.list, static_cast<Py_ssize_t>(last.size), PY_SSIZE_T_MAX,
+                                 nullptr) < 0) {
+        PyErr_Clear();  // of a shorter list there is nothing that could fail
+      }
     }
   }
   void is_done() { written_.clear(); }
@@ -44,10 +54,13 @@ class Attempt {
   static constexpr std::chrono::milliseconds kLong{5}, kTooLong{50};
 
   struct Written {
-    std::byte* at;
-    size_t size;
-    std::byte was[8];
+    std::byte* at = nullptr;
+    PyObject* list = nullptr;
+    size_t size = 0;  // in bytes, or of the list
+    std::byte was[8] = {};
   };
+
+  static size_t length_of(PyObject* list) { return static_cast<size_t>(PyList_GET_SIZE(list)); }
 
   bool lasts(Clock::duration limit) {
     if (turns_ < kUntimed) return false;

@@ -87,8 +87,7 @@ void InnerLoop::empty() {
 
 bool InnerLoop::reads_lists() const {
   const auto reads = [](const Body& body) { return body.turn && body.turn->reads_lists(); };
-  return (items_ && items_->has_list()) || std::ranges::any_of(bodies_, reads) ||
-         std::ranges::any_of(exits_, reads);
+  return std::ranges::any_of(bodies_, reads) || std::ranges::any_of(exits_, reads);
 }
 
 bool InnerLoop::begin_items(Cell* cells, Items& items) const {

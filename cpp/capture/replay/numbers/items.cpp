@@ -80,11 +80,6 @@ bool Items::can_begin_again() const {
   return source_ != Source::iterator && std::ranges::all_of(parts_, &Items::can_begin_again);
 }
 
-bool Items::has_list() const {
-  const bool is_list = source_ == Source::sequence && PyList_Check(sequence_.get());
-  return is_list || std::ranges::any_of(parts_, &Items::has_list);
-}
-
 void Items::count() {
   if (source_ != Source::iterator || !exist()) return;
   if (Py_IS_TYPE(iterator_, &PyEnum_Type) || Py_IS_TYPE(iterator_, &PyZip_Type)) {

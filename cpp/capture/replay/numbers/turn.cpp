@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "capture/library/library.h"
-#include "capture/replay/numbers/boxed.h"
 #include "capture/replay/numbers/inner_loop.h"
+#include "capture/replay/numbers/object_steps.h"
 
 namespace dvm::capture::numbers {
 
@@ -85,7 +85,7 @@ bool Turn::fill(std::vector<Ref> registers) {
     if (!found || found->first != number.type) return false;
     code_[number.cell] = found->second;
   }
-  for (const auto& [reg, step] : same_callees_) {
+  for (const auto& [reg, step] : same_objects_) {
     PyObject* const object = registers[static_cast<size_t>(reg)].get();
     if (object == nullptr) return false;
     step->fill(object);

@@ -53,7 +53,6 @@ class Items {
   Ref next_object();          // none: likewise
   // Whether a copy, made before any item was taken, gives all of them again.
   bool can_begin_again() const;
-  bool has_list() const;
   // Whether items are rows of an array; the last one of those.
   bool has_rows() const { return source_ == Source::rows; }
   void hold_row(Slot& slot) const;
@@ -94,7 +93,7 @@ Changes changes_of(const std::vector<std::unique_ptr<Path>>& paths, int32_t vari
                    const std::vector<int32_t>& carried);
 
 class InnerLoop;
-class BoxedStep;
+class ObjectStep;
 
 class Turn {
  public:
@@ -200,13 +199,13 @@ class Turn {
   std::vector<std::unique_ptr<ArrayStep>> steps_;
   std::vector<TakenArray> array_takes_;
   std::vector<GivenArray> array_gives_;
-  struct SameCallee {
+  struct SameObject {
     int32_t reg;
-    BoxedStep* step;
+    ObjectStep* step;
   };
   std::vector<SameSlot> same_slots_;
-  std::vector<SameCallee> same_callees_;
-  std::vector<std::unique_ptr<CellStep>> boxed_;
+  std::vector<SameObject> same_objects_;
+  std::vector<std::unique_ptr<CellStep>> object_steps_;
   std::vector<SameList> same_lists_;
   std::vector<int32_t> read_lists_;  // registers of lists of which something was looked at
   std::optional<TakenArray> array_item_;

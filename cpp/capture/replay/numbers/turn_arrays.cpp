@@ -250,7 +250,8 @@ void TurnCode::place_result() {
 bool TurnCode::appended(const int32_t* p) {
   static PyObject* const extend = PyDict_GetItemString(PyList_Type.tp_dict, "extend");
   const bool is_extend = p[2] == 2 && p[5] < 0 && is_same(p[1]) && object(p[1]) == extend;
-  if (!is_extend || has_copies_ || !turn_.same_lists_.empty()) return false;
+  const bool may_take_back = turn_.outer_attempt_ != nullptr;
+  if (!is_extend || (!may_take_back && (has_copies_ || !turn_.same_lists_.empty()))) return false;
   const int32_t list = p[3], parts = p[4];
   if (!is_same(list) || object(list) == nullptr || !PyList_CheckExact(object(list)) ||
       known(parts).is != Known::Is::parts || known(parts).parts.size() != 1) {
@@ -259,12 +260,12 @@ bool TurnCode::appended(const int32_t* p) {
   const int32_t part = known(parts).parts[0];
   AppendStep* step = nullptr;
   if (known(part).is == Known::Is::array) {
-    if (!is_whole(known(part).slot)) return false;
+    if (may_take_back || !is_whole(known(part).slot)) return false;
     step = &append_step<AppendStep>(*known(part).slot);
   } else {
     const auto value = number(part);
     if (!value || is_same(part) || known(part).is_of_array) return false;
-    step = &append_step<AppendStep>(*value);
+    step = &append_step<AppendStep>(*value, turn_.outer_attempt_);
   }
   turn_.same_lists_.push_back({list, step});
   return true;

@@ -5,9 +5,9 @@
 
 #include "capture/library/library.h"
 #include "capture/replay/loop.h"
-#include "capture/replay/numbers/boxed.h"
 #include "capture/replay/numbers/graph_code.h"
 #include "capture/replay/numbers/inner_loop.h"
+#include "capture/replay/numbers/object_steps.h"
 #include "capture/replay/numbers/operators.h"
 #include "core/ops/fp_flags.h"
 
@@ -55,8 +55,6 @@ bool looks_into(StepOp op) {
   switch (op) {
     case StepOp::item_:
     case StepOp::iterate_:
-    case StepOp::guard_length_:
-    case StepOp::guard_truth_:
       return true;
     default:
       return false;
@@ -145,6 +143,12 @@ bool TurnCode::append(const Path& path, const Step& step) {
       return inner_loop(p);
     case StepOp::call_:
       if (iterates(p)) return true;
+      break;
+    case StepOp::item_:
+    case StepOp::operator_:
+    case StepOp::guard_length_:
+    case StepOp::guard_truth_:
+      if (listed(step, p)) return true;
       break;
     case StepOp::lend_:
       return true;
@@ -378,11 +382,53 @@ bool TurnCode::boxed(int32_t result, std::optional<Operator> op, int32_t callee,
   if (!type || !type->is_number() || !std::ranges::all_of(arguments, may_take)) return false;
   if (!op && !may_box(object(callee))) return false;
   const Number made{code_.cell(), *type};
-  auto step = std::make_unique<BoxedStep>(op, arguments, made);
-  if (!op) turn_.same_callees_.push_back({callee, step.get()});
-  code_.emit(Op::step, 0, 0, literal_of(*step));
-  turn_.boxed_.push_back(std::move(step));
+  append_object_step<BoxedStep>(callee, op, arguments, made);
   return define(result, made);
+}
+
+bool TurnCode::is_sequence(int32_t reg) {
+  return is_same(reg) && object(reg) != nullptr && numbers::is_sequence(object(reg));
+}
+
+bool TurnCode::listed(const Step& step, const int32_t* p) {
+  switch (step.op) {
+    case StepOp::item_:
+      return is_sequence(p[1]) && PyList_Check(object(p[1])) && place(p[0], p[1], {}, p[2]);
+    case StepOp::operator_:
+      if (!is_sequence(p[2])) return false;
+      if (static_cast<Operator>(p[1]) == Operator::length) {
+        return define(p[0], Number{length(p[2]), {Kind::integer}});
+      }
+      if (static_cast<Operator>(p[1]) == Operator::getitem) {
+        const auto at = number(p[3]);
+        return at && at->type.kind == Kind::integer && place(p[0], p[2], at->cell, 0);
+      }
+      return false;
+    case StepOp::guard_length_:
+      if (!is_sequence(p[0]) || !PyList_Check(object(p[0]))) return false;
+      code_.emit(Op::expect, length(p[0]), 0, p[1]);
+      return true;
+    case StepOp::guard_truth_:
+      if (!is_sequence(p[0]) || !PyList_Check(object(p[0]))) return false;
+      code_.expect(code_.emit(Op::truth_of_integer, length(p[0])), p[1] != 0);
+      return true;
+    default:
+      return false;
+  }
+}
+
+int32_t TurnCode::length(int32_t sequence) {
+  const int32_t cell = code_.cell();
+  append_object_step<LengthStep>(sequence, cell);
+  return cell;
+}
+
+bool TurnCode::place(int32_t result, int32_t sequence, std::optional<int32_t> cell, int64_t at) {
+  const auto type = type_of(result);
+  if (!type || !type->is_number()) return false;
+  const Number element{code_.cell(), *type};
+  append_object_step<ElementStep>(sequence, cell, at, element);
+  return define(result, element);
 }
 
 bool TurnCode::iterates(const int32_t* p) {
@@ -516,7 +562,7 @@ bool TurnCode::segment_of_numbers(const Segment& segment) {
 }
 
 bool TurnCode::copy(int32_t to, int32_t from) {
-  if (!turn_.same_lists_.empty()) return false;
+  if (turn_.outer_attempt_ == nullptr && !turn_.same_lists_.empty()) return false;
   has_copies_ = true;
   if (known(to).is != Known::Is::place || known(from).is != Known::Is::number) {
     return copy_array(to, from);
@@ -594,8 +640,11 @@ std::unique_ptr<Turn> Turn::within(const Path& path, PyObject* const* arguments,
   StepRunner runner(*turn->root_, arguments);
   const bool appended = TurnCode(*turn, changes, runner, types).append(path);
   PyErr_Clear();
-  // What is done to arrays or lists as a whole cannot be taken back.
-  if (!appended || turn->has_arrays()) return nullptr;
+  // What is done to arrays as a whole cannot be taken back.
+  const auto appends = [](const auto& step) {
+    return dynamic_cast<const AppendStep*>(step.get()) != nullptr;
+  };
+  if (!appended || !std::ranges::all_of(turn->steps_, appends)) return nullptr;
   turn->join();
   if (!turn->fill(runner.take_registers())) return nullptr;
   return turn;

@@ -98,6 +98,14 @@ class TurnCode {
     return step;
   }
 
+  template <typename Step, typename... Arguments>
+  void append_object_step(int32_t reg, Arguments&&... arguments) {
+    auto made = std::make_unique<Step>(std::forward<Arguments>(arguments)...);
+    if (reg >= 0) turn_.same_objects_.push_back({reg, made.get()});
+    code_.emit(Op::step, 0, 0, literal_of(*made));
+    turn_.object_steps_.push_back(std::move(made));
+  }
+
   // The step holds, and gives what it gives, in all turns; false: nobody knows what that is.
   bool granted() {
     if (runner_ && !runner_->run({path_, step_})) return false;
@@ -121,6 +129,13 @@ class TurnCode {
   bool called(const int32_t* p);
   bool boxed(int32_t result, std::optional<Operator> op, int32_t callee,
              const std::vector<Number>& arguments);
+
+  // What is looked at in a list or tuple that is the same in all turns, though a turn may append to
+  // it: an element, its length, its truth.
+  bool listed(const Step& step, const int32_t* p);
+  bool is_sequence(int32_t reg);
+  int32_t length(int32_t sequence);
+  bool place(int32_t result, int32_t sequence, std::optional<int32_t> cell, int64_t at);
 
   // Ranges and iterators, loops over them, and the parts of what they give.
   bool iterates(const int32_t* p);

@@ -246,6 +246,8 @@ class Containers(Part):
         if isinstance(base, ListValue) and is_extended_list(base):
             if (part := self.open_lists.element(base, resolve(key), seen)) is not None:
                 return resolve(part)
+        if (part := self.lengths.at_any_place(base, key, seen)) is not None:
+            return resolve(part)
         if isinstance(base, (Sequence, ListValue)):
             place = self.lengths.place(base, key)
             if isinstance(base, ListValue) and (part := base.part_at(place)) is not None:

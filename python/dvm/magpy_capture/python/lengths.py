@@ -1,8 +1,9 @@
-"""How many elements the caller's containers have, where a path is for any number of them.
+"""How many elements the caller's containers have, and which is asked for, where any may be.
 
 A list that grows from call to call (a history, a log) brings another length each time. What the
 program asks of one that it has not read is computed on each call: its length, whether there is
-anything in it, and what lies so many places before its end.
+anything in it, and what lies so many places before its end. So is an element at a place that is
+another one in each turn of a loop, or was in another call.
 """
 
 from __future__ import annotations
@@ -11,13 +12,17 @@ from collections import deque
 from typing import Any
 
 from dvm import _dvm
+from dvm.magpy_capture.libraries import is_array
 from dvm.magpy_capture.part import Part
+from dvm.magpy_capture.python.kinds import is_number
 from dvm.magpy_capture.values import (
     Abstract,
     DequeValue,
     DictValue,
+    Host,
     ListValue,
     Literal,
+    Sequence,
     Size,
     resolve,
 )
@@ -26,7 +31,7 @@ from dvm.magpy_capture.values import (
 class Lengths(Part):
     """What is asked of containers that were not read."""
 
-    needs = "containers indexing program varying"
+    needs = "containers heap indexing program varying"
 
     def length(self, value: ListValue | DequeValue | DictValue) -> Abstract:
         """`len(value)`: a number of the path where calls have brought several."""
@@ -79,6 +84,30 @@ class Lengths(Part):
             register, size = value.counted, value.size
         self.program.guard("guard_truth", register, size > 0)
         return size > 0
+
+    def at_any_place(self, base: Abstract, key: Abstract, seen: Any) -> Abstract | None:
+        """`base[key]` for any key; None where the path is for this one."""
+        key = resolve(key)
+        if isinstance(base, Literal):
+            register = self.program.register_of(base) if type(base.object) is tuple else -1
+        elif isinstance(base, ListValue):
+            register = base.untouched_register if base.cls is list else -1
+        else:
+            register = base.register if isinstance(base, Sequence) and base.cls is tuple else -1
+        of_numbers = seen is not None and is_number(seen)
+        if register < 0 or not (of_numbers or (is_array(seen) and self.varying.in_turn)):
+            return None
+        if isinstance(key, Size):
+            place = self.indexing.observed(key.dim)
+        elif isinstance(key, Host) and type(key.object) is int:
+            place = key.object
+        else:
+            return None
+        at = self.program.register_of(key)
+        if not self.varying.is_open_index(at, place):
+            return None
+        made = self.program.operate("getitem", register, at)
+        return self.heap.computed(made, seen) if of_numbers else self.heap.reach(lambda: made, seen)
 
     def limit(self, register: int, seen: deque[Any]) -> int | None:
         """How many elements a deque keeps."""

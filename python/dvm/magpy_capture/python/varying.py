@@ -7,7 +7,7 @@ asks of it (its length, a comparison, an entry of a dict) is computed on each ca
 that is a guard on the outcome. If such a path cannot be had, texts are known by value again.
 
 Likewise how long a list is that grows from call to call, if the program asks before it looks at
-the elements.
+the elements; and which element of a list or tuple it asks for, in turns of a loop from the first on.
 """
 
 from __future__ import annotations
@@ -36,12 +36,13 @@ class KnownValues:
 
 
 class Varying(Part):
-    """The texts and lengths of one call."""
+    """The texts, lengths and places of one call."""
 
     needs = "program"
 
-    def __init__(self, known: KnownValues) -> None:
+    def __init__(self, known: KnownValues, in_turn: bool) -> None:
         self.known = known
+        self.in_turn = in_turn  # of a loop
         self.met: dict[Place, Any] = {}
         self.opened: set[Place] = set()
 
@@ -56,6 +57,13 @@ class Varying(Part):
     def is_open_length(self, register: int, seen: int) -> bool:
         """Whether a container in a register may have any length, and not only that one."""
         return self._is_open(("len", self._place(register)), seen)
+
+    def is_open_index(self, register: int, seen: int) -> bool:
+        """Whether what a register holds may be any place of a list, and not only that one."""
+        place = ("index", self._place(register))
+        if self.in_turn:
+            self.known.varying.add(place)
+        return self._is_open(place, seen)
 
     def _is_open(self, place: Place, seen: Any) -> bool:
         if _differ(self.met.setdefault(place, seen), seen):  # several, as items of an iterator

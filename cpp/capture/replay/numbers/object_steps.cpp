@@ -1,4 +1,4 @@
-#include "capture/replay/numbers/boxed.h"
+#include "capture/replay/numbers/object_steps.h"
 
 #include <algorithm>
 #include <array>
@@ -7,6 +7,31 @@
 #include "core/ops/fp_flags.h"
 
 namespace dvm::capture::numbers {
+
+namespace {
+
+// False: it is none of that type.
+bool read(PyObject* object, const Number& number, Cell* cells) {
+  const auto value = number_of(object);
+  if (!value || value->first != number.type) return false;
+  cells[number.cell] = value->second;
+  return true;
+}
+
+}  // namespace
+
+bool ElementStep::run(Cell* cells) {
+  const Py_ssize_t size = PySequence_Fast_GET_SIZE(object());
+  int64_t at = cell_ ? cells[*cell_].i : place_;
+  if (at < 0) at += size;
+  if (at < 0 || at >= size) return false;
+  return read(PySequence_Fast_GET_ITEM(object(), at), result_, cells);
+}
+
+bool LengthStep::run(Cell* cells) {
+  cells[result_].i = PySequence_Fast_GET_SIZE(object());
+  return true;
+}
 
 bool may_box(PyObject* callee) {
   if (!PyCFunction_CheckExact(callee)) return false;
@@ -29,14 +54,11 @@ bool BoxedStep::run(Cell* cells) {
   const auto flags = core::fp::get();
   const Ref made =
       Ref::steal(op_ ? apply(*op_, given[0], given[1])
-                     : PyObject_Vectorcall(callee_, given.data(), arguments_.size(), nullptr));
+                     : PyObject_Vectorcall(object(), given.data(), arguments_.size(), nullptr));
   core::fp::set(flags);
   // The exception is raised by the program itself.
   if (!made) return PyErr_Clear(), false;
-  const auto value = number_of(made.get());
-  if (!value || value->first != result_.type) return false;
-  cells[result_.cell] = value->second;
-  return true;
+  return read(made.get(), result_, cells);
 }
 
 }  // namespace dvm::capture::numbers

@@ -1,0 +1,69 @@
+// Instructions with objects of Python's: what is read of lists and tuples, and operators and
+// functions of numbers that the machine does not have.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "capture/path/steps.h"
+#include "capture/replay/numbers/code.h"
+
+namespace dvm::capture::numbers {
+
+// With an object that is the same in all turns, though what is in it may not be.
+class ObjectStep : public CellStep {
+ public:
+  void fill(PyObject* object) { object_ = object; }  // borrowed
+  PyObject* object() const { return object_; }
+
+ private:
+  PyObject* object_ = nullptr;
+};
+
+// An element of a list or tuple, by a cell that has its place, or the place itself.
+class ElementStep final : public ObjectStep {
+ public:
+  ElementStep(std::optional<int32_t> cell, int64_t place, Number result)
+      : cell_(cell), place_(place), result_(result) {}
+  bool run(Cell* cells) override;
+
+ private:
+  const std::optional<int32_t> cell_;
+  const int64_t place_;
+  const Number result_;
+};
+
+// How many elements a list or tuple has.
+class LengthStep final : public ObjectStep {
+ public:
+  explicit LengthStep(int32_t result) : result_(result) {}
+  bool run(Cell* cells) override;
+
+ private:
+  const int32_t result_;
+};
+
+// A pure operator or builtin function of numbers, by Python itself.
+class BoxedStep final : public ObjectStep {
+ public:
+  // Of a call: no operator, and the object is called. The result has to be of that type.
+  BoxedStep(std::optional<Operator> op, std::vector<Number> arguments, Number result)
+      : op_(op), arguments_(std::move(arguments)), result_(result) {}
+  bool run(Cell* cells) override;
+
+ private:
+  static constexpr size_t kMost = 4;  // arguments
+
+  const std::optional<Operator> op_;
+  const std::vector<Number> arguments_;
+  const Number result_;
+};
+
+// Whether it does nothing but compute with the numbers that it is given, and warns of nothing.
+bool may_box(PyObject* callee);
+
+inline bool is_sequence(PyObject* object) {
+  return PyList_CheckExact(object) || PyTuple_CheckExact(object);
+}
+
+}  // namespace dvm::capture::numbers
