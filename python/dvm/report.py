@@ -241,11 +241,8 @@ def _loop_lines(loop: dict[str, Any]) -> list[str]:
         line = f"  loop at {loop['location']}: one body for any count, of which turns go {ways}"
         if not loop["replayed_at"]:
             return [line]
-        turns = f"{loop['turns']['replayed']} turns were replayed one by one"
-        return [
-            line,
-            f"    {turns}, for the machine of numbers lacks {quoted(loop['replayed_at'])}",
-        ]
+        turns = f"{loop['turns']['replayed']} turns were replayed one by one, for the machine of"
+        return [line, f"    {turns} numbers has nothing for {quoted(loop['replayed_at'])}"]
     if not loop["reason"]:
         return []
     where = f"  loop at {loop['location']}: each count is another path, for it is {loop['reason']}"

@@ -297,3 +297,27 @@ def test_filters_of_the_program_itself_hold() -> None:
         warnings.simplefilter("ignore")
         for x in (np.ones(2), np.zeros(2), np.ones(3), np.zeros(3)):
             np.testing.assert_array_equal(f(x), plain(x))
+
+
+def test_turns_that_are_slower_replayed_than_plain_are_given_up() -> None:
+    """Those of complex numbers take ten times as long."""
+
+    def spun(n):
+        z = 0j
+        for i in range(n):
+            z = z * 0.5j + i
+        return z
+
+    compiled = dvm.compile(spun)
+    reasons: set[str] = set()
+    with dvm.stance("default"):
+        for call in range(60):
+            assert compiled(100 + call) == spun(100 + call)
+            reasons.update(compiled.fallback_reasons)
+    assert any("took longer than they take plain" in why for why in reasons)
+    assert compiled.stats.fallbacks > 30
+    forced = dvm.compile(spun)
+    with dvm.stance("force_capture"):
+        for call in range(60):
+            assert forced(100 + call) == spun(100 + call)
+    assert forced.stats.fallbacks == 0

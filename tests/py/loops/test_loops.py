@@ -166,3 +166,23 @@ def test_other_threads_run_meanwhile_and_may_interrupt(function: Callable[..., o
     with pytest.raises(KeyboardInterrupt):
         compiled(np.ones(4), 10**9)
     timer.join()
+
+
+def test_a_report_names_the_line_for_which_turns_are_replayed() -> None:
+    def spun(x, n):
+        z = 0j
+        for i in range(n):
+            z = z * 0.5j + i
+        return z
+
+    compiled = dvm.compile(spun)
+    with dvm.stance("force_capture"):
+        for count in (20, 30, 40):
+            report = dvm.explain(compiled)(np.ones(4), count)
+    (loop,) = report.loops
+    assert loop["turns"]["replayed"] > 60
+    assert loop["turns"]["on_the_machine"] == 0
+    assert "turns were replayed one by one, for the machine of numbers has nothing for" in str(
+        report
+    )
+    assert "z = z * 0.5j + i" in str(report)

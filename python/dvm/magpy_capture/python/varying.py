@@ -7,7 +7,7 @@ asks of it (its length, a comparison, an entry of a dict) is computed on each ca
 that is a guard on the outcome. If such a path cannot be had, texts are known by value again.
 
 Likewise how long a list is that grows from call to call, if the program asks before it looks at
-the elements; and which element of a list or tuple it asks for, in turns of a loop from the first on.
+the elements; and which element of a list or tuple is asked for, in turns of a loop from the first.
 """
 
 from __future__ import annotations
