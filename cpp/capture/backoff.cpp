@@ -193,7 +193,8 @@ void Backoff::ran_plain(int64_t nanos) {
   plain_next_ = false;
   replaced_nanos_ += nanos;
   if (++compared_ < kCompared) return;
-  until_compared_ = next_comparison_ = std::min(8 * std::max(next_comparison_, kUncompared), kMaxRest);
+  until_compared_ = next_comparison_ =
+      std::min(8 * std::max(next_comparison_, kUncompared), kMaxRest);
   if (2 * replayed_nanos_ > 3 * replaced_nanos_) {
     until_compared_ = next_comparison_ = 0;
     sleep("turns-slower");

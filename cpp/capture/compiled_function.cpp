@@ -226,7 +226,8 @@ PyObject* CompiledFunction::call(PyObject* self, PyObject* const* args, size_t n
   }
   Call call{.arguments = as_it_is ? args : binding.slots(), .history = &history_};
   if (backoff_.wants_plain() && present_stance() == Stance::default_) [[unlikely]] {
-    return uncompiled(args, nargsf, keywords, [&] { return compared(original); });
+    ++stats_.fallbacks;
+    return compared(original);
   }
   const int64_t begin = backoff_.watches() || backoff_.compares() ? Backoff::now() : 0;
   const Outcome outcome = find(call);

@@ -19,6 +19,7 @@ class Attempt {
   void begin() {
     begin_ = Clock::now();
     turns_ = 0;
+    written_.clear();
   }
   // Before so many bytes there are written, 8 at most.
   void keep(std::byte* at, int64_t size) {

@@ -98,11 +98,12 @@ std::optional<Number> TurnCode::value(int32_t reg) {
 
 std::optional<Type> TurnCode::type_of(int32_t reg) const {
   for (const auto& [path, step] : steps_) {
+    if (step->op != StepOp::guard_type_ && step->op != StepOp::guard_is_) continue;
     const int32_t* const p = path->operands(*step);
-    if (p[0] != reg) continue;
-    if (step->op == StepOp::guard_type_) return type_of_python(path->known(p[1]));
-    if (step->op != StepOp::guard_is_ || path->known(p[1]) == nullptr) continue;
-    const auto found = value_of(path->known(p[1]));
+    PyObject* const expected = path->known(p[1]);
+    if (p[0] != reg || expected == nullptr) continue;
+    if (step->op == StepOp::guard_type_) return type_of_python(expected);
+    const auto found = value_of(expected);
     return found ? std::optional(found->first) : std::nullopt;
   }
   const auto found = object(reg) ? value_of(object(reg)) : std::nullopt;
