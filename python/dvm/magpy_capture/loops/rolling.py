@@ -278,6 +278,7 @@ class Loops(Part):
             source = iterator
         entry = Entry(turns, rolled.body, values, private, source)
         self._check_values(entry)
+        self._check_aliases(entry)
         for place in rolled.body.appended:
             self._check_list(entry, place)
         lent = {
@@ -287,9 +288,11 @@ class Loops(Part):
         }
         given: list[Given] = []
         registers = []
+        to_fill = {id(values[place]): values[place] for place in rolled.body.appended}
+        filled = {name: self._list_to_fill(value) for name, value in to_fill.items()}
         for place, value in enumerate(values):
-            if place in rolled.body.appended:
-                registers.append(self._list_to_fill(value))
+            if id(value) in filled:  # under whatever name
+                registers.append(filled[id(value)])
                 continue
             if place in lent:
                 self.memory.may_write(value)
@@ -313,8 +316,8 @@ class Loops(Part):
                 self.opaque.take_over(each.value, each.register)
         if any(each.private for each in given):
             self.opaque.forget_results()
-        for place in rolled.body.appended:
-            self._open_list(turns, values[place], registers[place])
+        for value in to_fill.values():
+            self._open_list(turns, value, filled[id(value)])
         if source is not None:
             self._use_up(source, turns.enter)
         self._leave(turns, made, nodes, given)
@@ -343,6 +346,20 @@ class Loops(Part):
                         raise refuse(reasons.LOOP_VIEW, name)
             elif not isinstance(value, PLAIN) and not isinstance(value, Tensor):
                 raise refuse(reasons.LOOP_VARIABLE, name, describe(value))
+
+    def _check_aliases(self, entry: Entry) -> None:
+        """A list that turns change is reached by variables only, which are what they were."""
+        body, values = entry.body, entry.values
+        lists = [values[place] for place in body.appended]
+        for place in body.appended:
+            if body.moves.get(place, set()) - {place}:
+                name, _ = entry.variable(place)
+                raise refuse(reasons.LOOP_VARIABLE, name, "one list, then another")
+        if any(base is value for base in entry.bases for value in lists):
+            raise refuse(reasons.LOOP_OVER, "a list that it changes")
+        for value in values:
+            if isinstance(value, Sequence) and any(_holds(value, each) for each in lists):
+                raise refuse(reasons.LOOP_STATE, f"a list that {describe(value)} holds")
 
     def _check_list(self, entry: Entry, place: int) -> None:
         """A list of the program's own that the loop appends to: what goes into it stays as it is.
@@ -547,6 +564,12 @@ class Loops(Part):
             self.program.guard("guard_same", *pair, False)
             self.program.guard("guard_overlap", *pair, False, key=pair)
         return self.heap.reach(lambda: register, seen)
+
+
+def _holds(value: Sequence, part: Abstract) -> bool:
+    """Whether that very object is in the tuple, or in one that is in it."""
+    held = [resolve(each) for each in value.elements]
+    return any(each is part or (isinstance(each, Sequence) and _holds(each, part)) for each in held)
 
 
 __all__ = ["Loops"]
