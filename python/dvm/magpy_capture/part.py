@@ -54,8 +54,10 @@ if TYPE_CHECKING:
     from dvm.magpy_capture.python.instances import Instances
     from dvm.magpy_capture.python.iterators import Iterators
     from dvm.magpy_capture.python.lengths import Lengths
+    from dvm.magpy_capture.python.list_changes import ListChanges
     from dvm.magpy_capture.python.local_classes import LocalClasses
     from dvm.magpy_capture.python.locks import Locks
+    from dvm.magpy_capture.python.made_lists import MadeLists
     from dvm.magpy_capture.python.opaque import Opaque
     from dvm.magpy_capture.python.open_lists import OpenLists
     from dvm.magpy_capture.python.outputs import Outputs
@@ -127,6 +129,8 @@ class Part:
     attributes: ArrayAttributes
     array_classes: ArrayClasses
     host_arrays: HostArrays
+    list_changes: ListChanges
+    made_lists: MadeLists
     open_lists: OpenLists
     opaque: Opaque
     per_element: PerElement

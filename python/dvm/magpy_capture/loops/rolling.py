@@ -32,7 +32,7 @@ from dvm.magpy_capture.part import Part
 from dvm.magpy_capture.path.program import describe
 from dvm.magpy_capture.path.spec import NotCapturable, PathSpec, refuse
 from dvm.magpy_capture.python.kinds import is_number
-from dvm.magpy_capture.python.open_lists import is_extended_list
+from dvm.magpy_capture.python.open_lists import is_open_list
 from dvm.magpy_capture.python.varying import KnownValues
 from dvm.magpy_capture.values import (
     Abstract,
@@ -62,8 +62,8 @@ class Loops(Part):
     """Chooses the loops that are rolled, and lowers them."""
 
     needs = (
-        "arrays callbacks calls graph heap instances lent library memory opaque open_lists program "
-        "recorded"
+        "arrays callbacks calls graph heap instances lent library list_changes memory opaque "
+        "program recorded"
     )
 
     def __init__(
@@ -279,7 +279,7 @@ class Loops(Part):
         entry = Entry(turns, rolled.body, values, private, source)
         self._check_values(entry)
         self._check_aliases(entry)
-        for place in rolled.body.appended:
+        for place in rolled.body.changed:
             self._check_list(entry, place)
         lent = {
             place
@@ -288,7 +288,7 @@ class Loops(Part):
         }
         given: list[Given] = []
         registers = []
-        to_fill = {id(values[place]): values[place] for place in rolled.body.appended}
+        to_fill = {id(values[place]): values[place] for place in rolled.body.changed}
         filled = {name: self._list_to_fill(value) for name, value in to_fill.items()}
         for place, value in enumerate(values):
             if id(value) in filled:  # under whatever name
@@ -298,7 +298,7 @@ class Loops(Part):
                 self.memory.may_write(value)
                 register = value.storage.register
             else:
-                register = self._register(loop.variables[place], value, place in private)
+                register = self._register(loop.variables[place], value, place in private, given)
             registers.append(register)
             if isinstance(value, Tensor) and not value.is_scalar:
                 given.append(Given(value, register, place in private))
@@ -350,8 +350,8 @@ class Loops(Part):
     def _check_aliases(self, entry: Entry) -> None:
         """A list that turns change is reached by variables only, which are what they were."""
         body, values = entry.body, entry.values
-        lists = [values[place] for place in body.appended]
-        for place in body.appended:
+        lists = [values[place] for place in body.changed]
+        for place in body.changed:
             if body.moves.get(place, set()) - {place}:
                 name, _ = entry.variable(place)
                 raise refuse(reasons.LOOP_VARIABLE, name, "one list, then another")
@@ -371,11 +371,11 @@ class Loops(Part):
             raise refuse(reasons.LOOP_VARIABLE, name, describe(value))
         if value.register < 0:
             parts = value.elements
-        elif value.changed if self._is_given(value) else not is_extended_list(value):
+        elif not is_open_list(value):
             raise refuse(reasons.LOOP_VARIABLE, name, describe(value))
         else:
-            parts = value.tail
-        for origin in entry.body.moved(entry.body.appended[place]):
+            parts = [part for entry in value.log for part in entry.given]
+        for origin in entry.body.moved(entry.body.changed[place]):
             inside = 0 <= origin < len(entry.values)
             for part in [entry.values[origin]] if inside else entry.bases:
                 if origin in entry.private or not self._stays(part):
@@ -391,22 +391,38 @@ class Loops(Part):
     def _list_to_fill(self, value: ListValue) -> int:
         """The register of a list for a loop to append to, an object of the replay alone."""
         if value.register < 0:
-            parts = [self.program.register_of(part) for part in value.elements]
-            return self.program.step("list", parts)
+            return self.program.step("list", list(map(self._kept, value.elements)))
+        for entry in value.log:
+            for part in entry.given:
+                self._kept(part)
         if self._is_given(value):
             self.program.steps.append(("lend", value.register))
+            self.list_changes.apply(value, value.register, "effect")
             return value.register
-        return self.open_lists.copied(value)
+        return self.list_changes.copied(value)
+
+    def _kept(self, part: Abstract) -> int:
+        """The register of what goes into a list: a tuple is made once."""
+        part = resolve(part)
+        register = self.program.register_of(part)
+        if isinstance(part, Sequence):
+            part.register = register
+        return register
 
     def _stays(self, value: Abstract) -> bool:
         """Whether its object is the one that the program has, now and at the end."""
         if isinstance(value, Tensor) and not value.is_scalar:
             storage = value.storage
             return value.base is None and storage.external and not storage.written
+        if isinstance(value, Sequence):
+            return value.cls is tuple and all(self._stays(resolve(p)) for p in value.elements)
         return isinstance(value, (*PLAIN, Tensor, RangeValue))
 
-    def _register(self, name: str, value: Abstract, private: bool) -> int:
-        """The register of a variable's value; of an array that the loop writes, of one to write."""
+    def _register(self, name: str, value: Abstract, private: bool, given: list[Given]) -> int:
+        """The register of a variable's value; of an array that the loop writes, of one to write.
+
+        given: gets the arrays that are in a list.
+        """
         if isinstance(value, Tensor):
             if private and not value.is_scalar:
                 self.memory.may_write(value)
@@ -414,13 +430,17 @@ class Loops(Part):
                     raise refuse(reasons.LOOP_VARIABLE, name, describe(value))
                 return self.program.step("own", self.arrays.tensor_register(value))
             return self.arrays.tensor_register(value)
-        if is_extended_list(value):
-            return self.open_lists.register(value)
+        if is_open_list(value):
+            return self.list_changes.register(value)
         if isinstance(value, ListValue) and value.register < 0 and value.cls is list:
             # Only read: a list that it may hand on is refused where that is seen.
             parts = [resolve(part) for part in value.elements]
             if all(isinstance(part, (*PLAIN, Tensor)) for part in parts):
-                return self.program.step("list", list(map(self.program.register_of, parts)))
+                registers = list(map(self.program.register_of, parts))
+                for part, register in zip(parts, registers, strict=True):
+                    if isinstance(part, Tensor) and not part.is_scalar:
+                        given.append(Given(part, register, False))
+                return self.program.step("list", registers)
         if isinstance(value, Sequence) and value.register < 0 and value.cls is not tuple:
             raise refuse(reasons.LOOP_VARIABLE, name, describe(value))
         if isinstance(value, (*PLAIN, Sequence, RangeValue)):

@@ -64,7 +64,8 @@ class PythonFunctions(Part):
 
     needs = (
         "callbacks callees calls containers exceptions flow graph heap host_operations indexing "
-        "instances lengths library lookups opaque operators program sets sorting ufuncs"
+        "instances lengths library lookups made_lists opaque operators program sets sorting "
+        "ufuncs"
     )
 
     # ---- sizes and ranges
@@ -105,7 +106,10 @@ class PythonFunctions(Part):
 
     @means(list)
     def make_list(self, iterable: Abstract = Literal(())) -> Abstract:
-        return ListValue(self.containers.elements(iterable), object=self.calls.seen_result)
+        seen = self.calls.seen_result
+        if (made := self.made_lists.of_range(resolve(iterable), seen)) is not None:
+            return made
+        return ListValue(self.containers.elements(iterable), object=seen)
 
     @means(dict.fromkeys)
     def dict_from_keys(self, iterable: Abstract, value: Abstract = NONE) -> Abstract:
@@ -390,6 +394,13 @@ class PythonFunctions(Part):
         if name in ("+", "-", "*", "//", "%") and self._is_size(a) and self._is_size(b):
             if isinstance(a, Size) or isinstance(b, Size):
                 return self._size_arithmetic(name, a, b, seen)
+        if name == "+" and isinstance(a, ListValue) and isinstance(b, ListValue):
+            if (joined := self.made_lists.joined(a, b, seen)) is not None:
+                return joined
+        for parts, count in ((a, b), (b, a)) if name == "*" else ():
+            if isinstance(parts, ListValue):
+                if (repeated := self.made_lists.repeated(parts, count, seen)) is not None:
+                    return repeated
         if name == "+" and type(a) is type(b) and isinstance(a, (Sequence, ListValue)):
             return type(a)([*a.elements, *b.elements])
         if name == "*" and isinstance(a, (Sequence, ListValue)):
