@@ -19,6 +19,7 @@ from dvm.magpy_capture.events.walk import Walk
 from dvm.magpy_capture.loops.gathering import gather
 from dvm.magpy_capture.loops.known import KnownLoop
 from dvm.magpy_capture.loops.lent import LentArrays
+from dvm.magpy_capture.loops.lists import LoopLists
 from dvm.magpy_capture.loops.rolling import Loops
 from dvm.magpy_capture.meanings import Meaning
 from dvm.magpy_capture.numpy import averages as numpy_averages
@@ -182,6 +183,7 @@ class Lowering:
     methods: Methods
     lookups: Lookups
     lent: LentArrays
+    loop_lists: LoopLists
     loops: Loops
     recorded: Events
     callees: Callees
@@ -218,6 +220,7 @@ class Lowering:
             "recorded": (recording, function.__builtins__, found.whole),
             "callbacks": (recording["events"], recording.get("begin", 0)),
             "lent": (recording.get("variables", 0),),
+            "loop_lists": ("begin" in recording,),
             "loops": (recording, function, found.unrolled, found.copied, loops),
             "varying": (varying,),
         }

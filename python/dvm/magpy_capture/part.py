@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from dvm.magpy_capture.events.walk import Walk
     from dvm.magpy_capture.library import Library
     from dvm.magpy_capture.loops.lent import LentArrays
+    from dvm.magpy_capture.loops.lists import LoopLists
     from dvm.magpy_capture.loops.rolling import Loops
     from dvm.magpy_capture.lowering import Lowering
     from dvm.magpy_capture.numpy.array_attributes import ArrayAttributes
@@ -147,6 +148,7 @@ class Part:
     methods: Methods
     lookups: Lookups
     lent: LentArrays
+    loop_lists: LoopLists
     loops: Loops
     recorded: Events
     callees: Callees

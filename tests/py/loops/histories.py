@@ -60,6 +60,12 @@ class HistoryWriter(Writer):
                 f"if e: {self.pick(*NUMBERS)}, v = e.pop()",
                 f"while len(e) > 2: {self.pick(*NUMBERS)} = float(e.pop()[{self.pick('0', '1')}])",
                 f"for j in range(len(d) - 1): d[j] = {name}[j + 1] * 0.5",
+                "d = d[1:] + [0.5]",
+                f"d = [v * 0.5 + {self.pick(*NUMBERS)} for v in d]",
+                f"w = [{value}, 0.5, 1.0]; w[1] = d[0]; d = w",
+                "d, c = c, d",
+                f"c = {self.pick('d', 'list(d)', '[0.5] * n + [1.0] * 3')}",
+                f"if {place} * 0.5 in {name}: {name}.append({value})",
                 f"for j in range(n): d[j] = max(d[j], {self.pick(*NUMBERS)})",
             )
         )

@@ -51,8 +51,8 @@ class OperatorEvents(Part):
 
     needs = (
         "array_classes attributes callbacks callees calls containers exceptions flow heap "
-        "host_operations instances lengths lookups opaque packages program python recorded sets "
-        "ufuncs"
+        "host_operations instances lengths lookups opaque open_lists packages program python "
+        "recorded sets ufuncs"
     )
 
     # ---- operators
@@ -251,6 +251,9 @@ class OperatorEvents(Part):
         if isinstance(self.containers.contains(container, item, seen == (name == "in")), Literal):
             return Literal(seen)
         container = self.instances.content_of(container, "__contains__")
+        if isinstance(container, ListValue) and container.is_open:
+            if (found := self.open_lists.contains(container, item, name, seen)) is not None:
+                return found
         return self.host_operations.host_operation(
             name, [item, container], self.recorded.seen(result)
         )

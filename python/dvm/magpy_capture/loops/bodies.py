@@ -165,14 +165,15 @@ class Body:
         """Note what a loop of the turn appends to lists that the turn was given."""
         parts = [*given, iterated]
         for place, appended in within.changed.items():
-            if made[given[place]][0] != "argument":
-                continue  # a list of the turn's own
             sources = within.moved(appended)
             found = _union(
                 origins, [parts[each] for each in sources if each >= 0 and parts[each] >= 0]
             )
             elsewhere = {ELSEWHERE} if any(each < 0 for each in sources) else set()
-            self._append(made[given[place]], found | elsewhere, variables)
+            if made[given[place]][0] == "argument":
+                self._append(made[given[place]], found | elsewhere, variables)
+            else:  # a list of the turn's own
+                origins[given[place]] |= found | elsewhere
 
     def _call(
         self,

@@ -17,7 +17,7 @@ from typing import Any
 from dvm import _dvm, reasons
 from dvm.magpy_capture.libraries import is_array
 from dvm.magpy_capture.library import Array
-from dvm.magpy_capture.loops.known import Entry, Given, KnownLoop, Rolled
+from dvm.magpy_capture.loops.known import PLAIN, Entry, Given, KnownLoop, Rolled
 from dvm.magpy_capture.loops.turns import (
     RETURNED,
     Turns,
@@ -37,14 +37,12 @@ from dvm.magpy_capture.python.varying import KnownValues
 from dvm.magpy_capture.values import (
     Abstract,
     DictValue,
-    Host,
     Instance,
     IteratorValue,
     ListValue,
     Literal,
     RangeValue,
     Sequence,
-    Size,
     Tensor,
     Unread,
     resolve,
@@ -54,16 +52,14 @@ from dvm.magpy_capture.values import (
 MANY_EVENTS = 500
 #: Turns that one recording is asked for, and ways that a turn may go in all.
 MOST_TURNS, MOST_WAYS = 4, 16
-#: What need not be the loop's own, for nobody can write into it.
-PLAIN = (Literal, Host, Size)
 
 
 class Loops(Part):
     """Chooses the loops that are rolled, and lowers them."""
 
     needs = (
-        "arrays callbacks calls graph heap instances lent library list_changes memory opaque "
-        "program recorded"
+        "arrays callbacks calls graph heap instances lent library list_changes loop_lists memory "
+        "opaque program recorded"
     )
 
     def __init__(
@@ -138,7 +134,7 @@ class Loops(Part):
         try:
             self._roll(turns)
         except NotCapturable as refusal:
-            self._give_up(turns, refusal)
+            self.give_up(turns, refusal)
             raise
 
     def on_out(self, name: str, operands: list[int], keywords: list[str], *_: Any) -> None:
@@ -165,7 +161,7 @@ class Loops(Part):
         """What an event made is wanted: where that lies within a rolled loop, it cannot be."""
         for turns in self._rolled:
             if turns.enter <= number < turns.out:
-                self._give_up(turns, refuse(reasons.LOOP_OUTSIDE, "its turns behind it"))
+                self.give_up(turns, refuse(reasons.LOOP_OUTSIDE, "its turns behind it"))
 
     # ---- the bodies
 
@@ -278,9 +274,6 @@ class Loops(Part):
             source = iterator
         entry = Entry(turns, rolled.body, values, private, source)
         self._check_values(entry)
-        self._check_aliases(entry)
-        for place in rolled.body.changed:
-            self._check_list(entry, place)
         lent = {
             place
             for place in private
@@ -288,8 +281,7 @@ class Loops(Part):
         }
         given: list[Given] = []
         registers = []
-        to_fill = {id(values[place]): values[place] for place in rolled.body.changed}
-        filled = {name: self._list_to_fill(value) for name, value in to_fill.items()}
+        filled = self.loop_lists.enter(entry)
         for place, value in enumerate(values):
             if id(value) in filled:  # under whatever name
                 registers.append(filled[id(value)])
@@ -316,8 +308,7 @@ class Loops(Part):
                 self.opaque.take_over(each.value, each.register)
         if any(each.private for each in given):
             self.opaque.forget_results()
-        for value in to_fill.values():
-            self._open_list(turns, value, filled[id(value)])
+        self.loop_lists.leave(entry, registers, filled)
         if source is not None:
             self._use_up(source, turns.enter)
         self._leave(turns, made, nodes, given)
@@ -346,77 +337,6 @@ class Loops(Part):
                         raise refuse(reasons.LOOP_VIEW, name)
             elif not isinstance(value, PLAIN) and not isinstance(value, Tensor):
                 raise refuse(reasons.LOOP_VARIABLE, name, describe(value))
-
-    def _check_aliases(self, entry: Entry) -> None:
-        """A list that turns change is reached by variables only, which are what they were."""
-        body, values = entry.body, entry.values
-        lists = [values[place] for place in body.changed]
-        for place in body.changed:
-            if body.moves.get(place, set()) - {place}:
-                name, _ = entry.variable(place)
-                raise refuse(reasons.LOOP_VARIABLE, name, "one list, then another")
-        if any(base is value for base in entry.bases for value in lists):
-            raise refuse(reasons.LOOP_OVER, "a list that it changes")
-        for value in values:
-            if isinstance(value, Sequence) and any(_holds(value, each) for each in lists):
-                raise refuse(reasons.LOOP_STATE, f"a list that {describe(value)} holds")
-
-    def _check_list(self, entry: Entry, place: int) -> None:
-        """A list of the program's own that the loop appends to: what goes into it stays as it is.
-
-        The list, and the arrays in it, are objects of the replay from here on.
-        """
-        name, value = entry.variable(place)
-        if not isinstance(value, ListValue) or value.cls is not list:
-            raise refuse(reasons.LOOP_VARIABLE, name, describe(value))
-        if value.register < 0:
-            parts = value.elements
-        elif not is_open_list(value):
-            raise refuse(reasons.LOOP_VARIABLE, name, describe(value))
-        else:
-            parts = [part for entry in value.log for part in entry.given]
-        for origin in entry.body.moved(entry.body.changed[place]):
-            inside = 0 <= origin < len(entry.values)
-            for part in [entry.values[origin]] if inside else entry.bases:
-                if origin in entry.private or not self._stays(part):
-                    raise refuse(reasons.LOOP_VIEW, name)
-        if not all(self._stays(resolve(part)) for part in parts):
-            raise refuse(reasons.LOOP_VARIABLE, name, "a list of what the program made")
-
-    def _is_given(self, value: ListValue) -> bool:
-        """Whether it is a variable of the loop of which the path is a turn."""
-        maker = self.program.maker_of(value.register) if "begin" in self.recording else None
-        return maker is not None and maker[0] == "argument"
-
-    def _list_to_fill(self, value: ListValue) -> int:
-        """The register of a list for a loop to append to, an object of the replay alone."""
-        if value.register < 0:
-            return self.program.step("list", list(map(self._kept, value.elements)))
-        for entry in value.log:
-            for part in entry.given:
-                self._kept(part)
-        if self._is_given(value):
-            self.program.steps.append(("lend", value.register))
-            self.list_changes.apply(value, value.register, "effect")
-            return value.register
-        return self.list_changes.copied(value)
-
-    def _kept(self, part: Abstract) -> int:
-        """The register of what goes into a list: a tuple is made once."""
-        part = resolve(part)
-        register = self.program.register_of(part)
-        if isinstance(part, Sequence):
-            part.register = register
-        return register
-
-    def _stays(self, value: Abstract) -> bool:
-        """Whether its object is the one that the program has, now and at the end."""
-        if isinstance(value, Tensor) and not value.is_scalar:
-            storage = value.storage
-            return value.base is None and storage.external and not storage.written
-        if isinstance(value, Sequence):
-            return value.cls is tuple and all(self._stays(resolve(p)) for p in value.elements)
-        return isinstance(value, (*PLAIN, Tensor, RangeValue))
 
     def _register(self, name: str, value: Abstract, private: bool, given: list[Given]) -> int:
         """The register of a variable's value; of an array that the loop writes, of one to write.
@@ -499,21 +419,6 @@ class Loops(Part):
         }
         return [resolve(values[node]) for node in read | before if node in values]
 
-    def _open_list(self, turns: Turns, value: ListValue, register: int) -> None:
-        """Only the replay knows what is in it: it may be handed on, and appended to."""
-
-        def load() -> list[Any]:
-            refusal = refuse(reasons.LOOP_VARIABLE, "", "a list that is read behind it")
-            self._give_up(turns, refusal)
-            raise refusal
-
-        if self._is_given(value):  # what was asked of it before is another answer now
-            maker: Any = self.program.maker_of(register)
-            register = self.program.step("argument", maker[2])
-        value.open(register, load)
-        if value.object is not None:
-            self.heap.remember(value.object, value, register)
-
     def _leave(self, turns: Turns, made: int, nodes: dict[str, int], given: list[Given]) -> None:
         """The path is for calls that leave the loop where this one did."""
         tag = self._item(made, 0)
@@ -538,12 +443,12 @@ class Loops(Part):
     ) -> Abstract:
         """What a variable is behind the loop."""
         try:
-            return self._adopted(name, made, place, seen, given)
+            return self._adopted(turns, name, self._item(made, place), seen, given)
         except NotCapturable as refusal:
-            self._give_up(turns, refusal)
+            self.give_up(turns, refusal)
             raise
 
-    def _give_up(self, turns: Turns, refusal: NotCapturable) -> None:
+    def give_up(self, turns: Turns, refusal: NotCapturable) -> None:
         """All is lowered again without rolling it."""
         refusal.place(self.program.at)
         known = self.known[turns.key]
@@ -553,8 +458,9 @@ class Loops(Part):
     def _item(self, made: int, place: int) -> int:
         return self.program.step("item", made, place, key=("item", made, place))
 
-    def _adopted(self, name: str, made: int, place: int, seen: Any, given: list[Given]) -> Abstract:
-        register = self._item(made, place)
+    def _adopted(
+        self, turns: Turns, name: str, register: int, seen: Any, given: list[Given]
+    ) -> Abstract:
         if is_array(seen):
             return self._array(name, register, seen, given)
         if id(seen) in self.heap.reached:
@@ -562,8 +468,13 @@ class Loops(Part):
         if type(seen) is tuple:
             self.program.guard_type(register, seen)
             self.program.guard("guard_length", register, len(seen), key=(register,))
-            parts = [self._adopted(name, register, i, part, given) for i, part in enumerate(seen)]
+            parts = [
+                self._adopted(turns, name, self._item(register, i), part, given)
+                for i, part in enumerate(seen)
+            ]
             return Sequence(parts)
+        if type(seen) is list:
+            return self.loop_lists.made_by_turn(turns, name, register, seen)
         if not is_number(seen):
             raise refuse(reasons.LOOP_VARIABLE, name, f"an object of type {type(seen).__name__}")
         return self.heap.computed(register, seen)
@@ -584,12 +495,6 @@ class Loops(Part):
             self.program.guard("guard_same", *pair, False)
             self.program.guard("guard_overlap", *pair, False, key=pair)
         return self.heap.reach(lambda: register, seen)
-
-
-def _holds(value: Sequence, part: Abstract) -> bool:
-    """Whether that very object is in the tuple, or in one that is in it."""
-    held = [resolve(each) for each in value.elements]
-    return any(each is part or (isinstance(each, Sequence) and _holds(each, part)) for each in held)
 
 
 __all__ = ["Loops"]

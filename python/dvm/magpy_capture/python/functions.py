@@ -395,20 +395,17 @@ class PythonFunctions(Part):
             if isinstance(a, Size) or isinstance(b, Size):
                 return self._size_arithmetic(name, a, b, seen)
         if name == "+" and isinstance(a, ListValue) and isinstance(b, ListValue):
-            if (joined := self.made_lists.joined(a, b, seen)) is not None:
-                return joined
+            return self.made_lists.joined(a, b, seen)
         for parts, count in ((a, b), (b, a)) if name == "*" else ():
             if isinstance(parts, ListValue):
-                if (repeated := self.made_lists.repeated(parts, count, seen)) is not None:
-                    return repeated
-        if name == "+" and type(a) is type(b) and isinstance(a, (Sequence, ListValue)):
-            return type(a)([*a.elements, *b.elements])
-        if name == "*" and isinstance(a, (Sequence, ListValue)):
-            count = self.indexing.integer(b)
-            once = count == 1 and isinstance(a, Sequence)  # a tuple, which is itself then
-            return a if once else type(a)(a.elements * count)
-        if name == "*" and isinstance(b, (Sequence, ListValue)):
-            return type(b)(b.elements * self.indexing.integer(a))
+                return self.made_lists.repeated(parts, count, seen)
+        if name == "+" and isinstance(a, Sequence) and isinstance(b, Sequence):
+            return Sequence([*a.elements, *b.elements])
+        if name == "*" and isinstance(a, Sequence):
+            times = self.indexing.integer(b)
+            return a if times == 1 else Sequence(a.elements * times)  # a tuple is itself then
+        if name == "*" and isinstance(b, Sequence):
+            return Sequence(b.elements * self.indexing.integer(a))
         if name == "+" and isinstance(a, Literal) and isinstance(b, Sequence):
             return Sequence([*self.containers.elements(a), *b.elements])
         if name == "+" and isinstance(b, Literal) and isinstance(a, Sequence):

@@ -33,21 +33,21 @@ class MadeLists(Part):
 
     needs = "containers heap indexing list_changes program"
 
-    def repeated(self, parts: ListValue, count: Abstract, seen: Any) -> ListValue | None:
-        """`parts * count` of any number; None: it is made of its elements."""
+    def repeated(self, parts: ListValue, count: Abstract, seen: Any) -> ListValue:
+        """`parts * count`, of any number where that is one of the path."""
         count = resolve(count)
         if not _is_open_number(count) or not _is_of_numbers(parts):
-            return None
+            return ListValue(parts.elements * self.indexing.integer(count), object=seen)
         times = self.program.register_of(count)
         once = self.program.register_of(parts)
         made = self.program.step("operator", "*", once, times)
         known = list(parts.elements)
         return self._made(made, lambda: known * self.indexing.integer(count), seen)
 
-    def joined(self, a: ListValue, b: ListValue, seen: Any) -> ListValue | None:
-        """`a + b`, of which at least one is open."""
+    def joined(self, a: ListValue, b: ListValue, seen: Any) -> ListValue:
+        """`a + b`, which is open where one of them is."""
         if not (a.is_open or b.is_open) or not all(e.is_open or _is_of_numbers(e) for e in (a, b)):
-            return None
+            return ListValue([*a.elements, *b.elements], object=seen)
         first, second = self._loader(a), self._loader(b)
         given = [self._register(each) for each in (a, b)]
         made = self.program.step("operator", "+", *given)

@@ -20,8 +20,10 @@ from dvm.magpy_capture.python.list_changes import is_place
 from dvm.magpy_capture.python.opaque import Named, name_of
 from dvm.magpy_capture.values import (
     Abstract,
+    Host,
     ListValue,
     Literal,
+    Size,
     SliceValue,
     resolve,
 )
@@ -38,6 +40,8 @@ OF_LISTS: frozenset[Any] = frozenset(
 LISTS: frozenset[Any] = frozenset({list, sorted})
 #: the snapshot of a list of which nobody knows what it held when the program looked
 UNKNOWN: tuple[Any, ...] = ("unknown",)
+#: types whose `==` runs no code of the program
+COMPARED = frozenset({int, float, complex, bool, str, bytes, type(None)})
 KNOWN = OF_LISTS | LISTS | {bool, len}
 
 
@@ -98,6 +102,17 @@ class OpenLists(Part):
             return self.heap.reach(lambda: self.list_changes.item(base, key), seen)
         return None
 
+    def contains(self, base: ListValue, item: Abstract, name: str, seen: bool) -> Abstract | None:
+        """`item in base`, or `not in`, of what is a number or a text; None of something else."""
+        is_plain = isinstance(item, (Literal, Host)) and type(item.object) in COMPARED
+        if not is_plain and not isinstance(item, Size):
+            return None
+        given = [self.list_changes.register(base), self.program.register_of(item)]
+        found = self.program.step("call", self.program.constant(holds), given, ())
+        return self.heap.computed(
+            found if name == "in" else self.program.operate("not", found), seen
+        )
+
     def join_texts(self, separator: Abstract, parts: ListValue, seen: str | bytes) -> Abstract:
         """One text of all that are in it."""
         register = self.program.register_of(separator)
@@ -126,6 +141,17 @@ class OpenLists(Part):
         made.open(register, source.load)
         self.heap.remember(seen, made, register)
         return made
+
+
+def holds(items: list[Any], item: Any) -> bool:
+    """Whether one of them is it or equals it.
+
+    Raises:
+        TypeError: where that may run code of the program.
+    """
+    if not COMPARED.issuperset(map(type, items)):
+        raise TypeError
+    return item in items
 
 
 def is_open_list(value: Abstract) -> bool:
