@@ -330,6 +330,14 @@ def heap(x, n):
     return a, x
 
 
+@program
+def counted_labels(x, n):
+    counts, labels = [0] * 5, np.arange(n) * 3
+    for i in range(n):
+        counts[labels[i] % 5] += 1
+    return counts, x
+
+
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_one_body_for_any_number_of_changes(name: str) -> None:
     function = PROGRAMS[name]
@@ -391,6 +399,41 @@ def keeps_what_it_is(x, n):
     return a, [type(each) for each in a], x
 
 
+def holds_itself(x, n):
+    a, b = [], [0] * 2
+    for i in range(n):
+        a.append(a if i == 4 else i)
+        b[i % 2] = a if i == 3 else i
+    return len(a), [type(each) for each in (*a, *b)], x
+
+
+def has_no_number_twice(x, n):
+    nan, count = float("nan"), 0
+    a = [nan]
+    for _ in range(n):
+        a.append(float("nan"))
+        count += (nan in a) + 10 * (a[-1] in a) + 100 * (float("nan") in a)
+    return count, x
+
+
+def has_a_tuple_that_is_one_object(x, n):
+    pair = (x, n)
+    a = [pair]
+    for i in range(n):
+        a.append(pair if i % 2 else (x, i))
+        a.pop(0)
+    return [each is pair for each in a], a[-1] is pair, a
+
+
+def finds_a_list_empty(x, n):
+    a = [i * x for i in range(n)]
+    while True:
+        try:
+            x += a.pop()
+        except IndexError as error:
+            return x, str(error), a
+
+
 def changes_the_callers(x, n):
     for i in range(n):
         x[i % 3] += 1.5
@@ -415,6 +458,10 @@ def changes_the_callers_under_two_names(x, n):
         found_behind_what_raised,
         indexed_by_a_float,
         keeps_what_it_is,
+        holds_itself,
+        has_no_number_twice,
+        has_a_tuple_that_is_one_object,
+        finds_a_list_empty,
     ],
 )
 def test_what_raises_or_is_of_several_types_does_as_in_python(function: Any) -> None:

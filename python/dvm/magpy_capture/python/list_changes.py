@@ -19,6 +19,7 @@ from dvm.magpy_capture.values import (
     ListValue,
     Literal,
     Size,
+    Tensor,
     Written,
     resolve,
 )
@@ -29,7 +30,7 @@ LAST = Literal(-1)
 class ListChanges(Part):
     """Effects on open lists, and reads behind them."""
 
-    needs = "graph indexing open_lists program"
+    needs = "arrays graph indexing open_lists program"
 
     def __init__(self) -> None:
         self._copies: dict[tuple[int, ...], int] = {}  # registers, by what was done
@@ -42,13 +43,16 @@ class ListChanges(Part):
         """A method that changes the list; None: it needs the elements."""
         given = [resolve(value) for value in positional]
         if name == "pop" and len(given) < 2:
-            key = given[0] if given else LAST
-            found = self.open_lists.element(base, key, seen) if is_place(key) else None
-            if found is not None:
-                self._take_off(base, key, list.pop, given)
+            key = self.place(given[0] if given else LAST)
+            found = None if key is None else self.open_lists.element(base, key, seen)
+            if key is not None and found is not None:
+                self._take_off(base, key, list.pop, [key] if given else [])
             return found
-        if name == "insert" and len(given) == 2 and is_place(given[0]):
-            self._wrote(base, list.insert, given)
+        if name == "insert" and len(given) == 2:
+            key = self.place(given[0])
+            if key is None:
+                return None
+            self._wrote(base, list.insert, [key, given[1]])
         elif name in ("clear", "reverse") and not given:
             self._wrote(base, getattr(list, name), [])
         else:
@@ -58,26 +62,28 @@ class ListChanges(Part):
 
     def delete(self, base: ListValue, key: Abstract) -> bool:
         """`del base[key]`; False: it needs the elements."""
-        if not is_place(key):
+        place = self.place(key)
+        if place is None:
             return False
-        self._check(base, key)
-        self._take_off(base, key, list.__delitem__, [key])
+        self._check(base, place)
+        self._take_off(base, place, list.__delitem__, [place])
         return True
 
     def store(self, base: ListValue, key: Abstract, value: Abstract) -> bool:
         """`base[key] = value`; False: it needs the elements."""
-        if not is_place(key):
+        place = self.place(key)
+        if place is None:
             return False
-        if base.is_appended(key):
-            assert isinstance(key, Literal)
-            base.tail[key.object] = value
+        if base.is_appended(place):
+            assert isinstance(place, Literal)
+            base.tail[place.object] = value
         else:
-            place = self._check(base, key)
-            if place is None:
+            before = self._check(base, place)
+            if before is None:
                 base.scattered = True
             else:
-                base.replaced.append((place, value))
-        self._wrote(base, list.__setitem__, [key, value])
+                base.replaced.append((before, value))
+        self._wrote(base, list.__setitem__, [place, value])
         return True
 
     def _take_off(self, base: ListValue, key: Abstract, method: Any, given: list[Any]) -> None:
@@ -186,6 +192,14 @@ class ListChanges(Part):
 
     # ---- places
 
+    def place(self, key: Abstract) -> Abstract | None:
+        """An integer, known or not, as one of Python's; None of something else."""
+        if isinstance(key, Tensor) and key.is_scalar and key.is_integer and key.object is not None:
+            register = self.graph.leave(self.arrays.value_of(key), "int")
+            return Host(register, int(key.object))
+        known = isinstance(key, (Literal, Host)) and type(key.object) in (int, bool)
+        return key if known or isinstance(key, Size) else None
+
     def _place(self, base: ListValue, key: Abstract) -> Abstract | None:
         """Where it was in the list as it was; None: it may have been anywhere, or nowhere."""
         if base.scattered or base.is_appended(key):
@@ -231,11 +245,4 @@ class ListChanges(Part):
         return int(place.object)
 
 
-def is_place(key: Abstract) -> bool:
-    """Whether it is an integer, known or not."""
-    return isinstance(key, Size) or (
-        isinstance(key, (Literal, Host)) and type(key.object) in (int, bool)
-    )
-
-
-__all__ = ["ListChanges", "is_place"]
+__all__ = ["ListChanges"]

@@ -16,7 +16,6 @@ from dvm.magpy_capture.libraries import is_array
 from dvm.magpy_capture.part import Part
 from dvm.magpy_capture.path.spec import refuse
 from dvm.magpy_capture.python.kinds import is_number
-from dvm.magpy_capture.python.list_changes import is_place
 from dvm.magpy_capture.python.opaque import Named, name_of
 from dvm.magpy_capture.values import (
     Abstract,
@@ -41,7 +40,10 @@ LISTS: frozenset[Any] = frozenset({list, sorted})
 #: the snapshot of a list of which nobody knows what it held when the program looked
 UNKNOWN: tuple[Any, ...] = ("unknown",)
 #: types whose `==` runs no code of the program
-COMPARED = frozenset({int, float, complex, bool, str, bytes, type(None)})
+COMPARED = frozenset(
+    {int, float, complex, bool, str, bytes, type(None)}
+    | {np.dtype(code).type for code in "?bBhHiIlLqQefdFD"}
+)
 KNOWN = OF_LISTS | LISTS | {bool, len}
 
 
@@ -92,14 +94,15 @@ class OpenLists(Part):
             key = Literal(slice(*(part.object for part in bounds)))
         if isinstance(key, Literal) and isinstance(key.object, slice):
             return self._open(base, self._called(operator.getitem, [base, key], {}), seen, key)
-        if not is_place(key):
+        place = self.list_changes.place(key)
+        if place is None:
             return None
-        if (known := self.list_changes.known(base, key)) is not None:
+        if (known := self.list_changes.known(base, place)) is not None:
             return known
         if seen is None or _is_of_numbers(seen):
-            return self.heap.computed(self.list_changes.item(base, key), seen)
+            return self.heap.computed(self.list_changes.item(base, place), seen)
         if is_array(seen):
-            return self.heap.reach(lambda: self.list_changes.item(base, key), seen)
+            return self.heap.reach(lambda: self.list_changes.item(base, place), seen)
         return None
 
     def contains(self, base: ListValue, item: Abstract, name: str, seen: bool) -> Abstract | None:
