@@ -175,7 +175,7 @@ void FrameRecorder::mark(core::SeenEvent::Kind kind, const std::string& name, co
   for (const NodeId* place : places) operands.push_back(*place);
   for (NodeId* place : places) {
     operands.push_back(*place = record_.again(*place));
-    if (kind == core::SeenEvent::Kind::header) record_.look_again(*place);
+    record_.look_again(*place);
   }
   auto content = contents.begin();
   for (const int32_t slot : loop.cells) {

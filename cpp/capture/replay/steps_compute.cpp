@@ -189,7 +189,10 @@ bool call_random_(Frame& f, const int32_t* p) {
          call_opaque(f, p[0], p[1], p + 2, behind[0]);
 }
 
-bool effect_(Frame& f, const int32_t* p) { return call_with(f, p[0], p[1], p + 2, p[3 + p[2]]); }
+bool effect_(Frame& f, const int32_t* p) {
+  f.call.wrote = f.call.wrote || f.call.lends;  // into a list that a loop within is lent
+  return call_with(f, p[0], p[1], p + 2, p[3 + p[2]]);
+}
 
 bool tuple_(Frame& f, const int32_t* p) {
   const auto set = [&](PyObject* tuple, int32_t i, const int32_t* reg) {

@@ -19,6 +19,7 @@ from dvm.magpy_capture.events.walk import Walk
 from dvm.magpy_capture.loops.gathering import gather
 from dvm.magpy_capture.loops.known import KnownLoop
 from dvm.magpy_capture.loops.lent import LentArrays
+from dvm.magpy_capture.loops.lists import LoopLists
 from dvm.magpy_capture.loops.rolling import Loops
 from dvm.magpy_capture.meanings import Meaning
 from dvm.magpy_capture.numpy import averages as numpy_averages
@@ -68,8 +69,10 @@ from dvm.magpy_capture.python.host_operations import HostOperations
 from dvm.magpy_capture.python.instances import Instances
 from dvm.magpy_capture.python.iterators import Iterators
 from dvm.magpy_capture.python.lengths import Lengths
+from dvm.magpy_capture.python.list_changes import ListChanges
 from dvm.magpy_capture.python.local_classes import LocalClasses
 from dvm.magpy_capture.python.locks import Locks
+from dvm.magpy_capture.python.made_lists import MadeLists
 from dvm.magpy_capture.python.opaque import Opaque
 from dvm.magpy_capture.python.open_lists import OpenLists
 from dvm.magpy_capture.python.outputs import Outputs
@@ -143,6 +146,8 @@ class Lowering:
     iterators: Iterators
     deques: Deques
     lengths: Lengths
+    list_changes: ListChanges
+    made_lists: MadeLists
     open_lists: OpenLists
     caches: Caches
     sorting: Sorting
@@ -178,6 +183,7 @@ class Lowering:
     methods: Methods
     lookups: Lookups
     lent: LentArrays
+    loop_lists: LoopLists
     loops: Loops
     recorded: Events
     callees: Callees
@@ -214,6 +220,7 @@ class Lowering:
             "recorded": (recording, function.__builtins__, found.whole),
             "callbacks": (recording["events"], recording.get("begin", 0)),
             "lent": (recording.get("variables", 0),),
+            "loop_lists": ("begin" in recording,),
             "loops": (recording, function, found.unrolled, found.copied, loops),
             "varying": (varying, "begin" in recording),
         }

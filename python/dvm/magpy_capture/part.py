@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from dvm.magpy_capture.events.walk import Walk
     from dvm.magpy_capture.library import Library
     from dvm.magpy_capture.loops.lent import LentArrays
+    from dvm.magpy_capture.loops.lists import LoopLists
     from dvm.magpy_capture.loops.rolling import Loops
     from dvm.magpy_capture.lowering import Lowering
     from dvm.magpy_capture.numpy.array_attributes import ArrayAttributes
@@ -54,8 +55,10 @@ if TYPE_CHECKING:
     from dvm.magpy_capture.python.instances import Instances
     from dvm.magpy_capture.python.iterators import Iterators
     from dvm.magpy_capture.python.lengths import Lengths
+    from dvm.magpy_capture.python.list_changes import ListChanges
     from dvm.magpy_capture.python.local_classes import LocalClasses
     from dvm.magpy_capture.python.locks import Locks
+    from dvm.magpy_capture.python.made_lists import MadeLists
     from dvm.magpy_capture.python.opaque import Opaque
     from dvm.magpy_capture.python.open_lists import OpenLists
     from dvm.magpy_capture.python.outputs import Outputs
@@ -127,6 +130,8 @@ class Part:
     attributes: ArrayAttributes
     array_classes: ArrayClasses
     host_arrays: HostArrays
+    list_changes: ListChanges
+    made_lists: MadeLists
     open_lists: OpenLists
     opaque: Opaque
     per_element: PerElement
@@ -143,6 +148,7 @@ class Part:
     methods: Methods
     lookups: Lookups
     lent: LentArrays
+    loop_lists: LoopLists
     loops: Loops
     recorded: Events
     callees: Callees

@@ -377,9 +377,39 @@ class Elements(Generic[Held]):
 
 
 class ListValue(Elements[list[Any]]):
-    """A list."""
+    """A list.
+
+    Of an open one, what was done to it since it was what its register holds:
+    dropped: how many of its last elements were taken off, before `tail` was appended.
+    replaced: what was stored, by places in that list, one after the other.
+    made_by: of one whose elements can be known after all, what gives them as they were.
+    scattered: something else was done, so that only `log` tells what is in it.
+    """
 
     cls = list
+    dropped = 0
+    scattered = False
+    replaced: list[tuple[Any, Any]]
+    made_by: Callable[[], list[Any]] | None = None
+
+    def open(self, register: int, load: Callable[[], list[Any]]) -> None:
+        super().open(register, load)
+        self.dropped, self.replaced, self.scattered, self.made_by = 0, [], False, None
+
+    @property
+    def elements(self) -> list[Any]:
+        """The elements, read if they were not: from then on it is a list like others."""
+        if self.is_open:
+            assert self.load is not None
+            self._elements = self.load()
+            self.is_open = False
+        return super().elements
+
+    def is_appended(self, key: Any) -> bool:
+        """Whether the key is a place of an open list that is surely in `tail`."""
+        if self.scattered or not isinstance(key, Literal) or type(key.object) is not int:
+            return False
+        return -len(self.tail) <= key.object < 0
 
     def empty(self) -> None:
         """Forget what nobody has read: it is about to be cleared."""

@@ -38,7 +38,7 @@ from dvm.magpy_capture.python.kinds import (
     is_mutable_class,
 )
 from dvm.magpy_capture.python.opaque import name_of, signature_of
-from dvm.magpy_capture.python.open_lists import is_extended_list
+from dvm.magpy_capture.python.open_lists import is_open_list
 from dvm.magpy_capture.python.randoms import owner_of as generator_of
 from dvm.magpy_capture.python.tables import CLOCKS, EVENT_OF, PURE
 from dvm.magpy_capture.values import (
@@ -103,7 +103,7 @@ class Calls(Part):
         hashable = _hashable(function)
         if hashable and is_numpy_function(function):
             positional = list(map(self.deques.in_sequence, positional))
-        if hashable and any(map(is_extended_list, positional)):
+        if hashable and any(map(is_open_list, positional)):
             found = self.open_lists.call(function, positional, named, seen)
             if found is not None:
                 return found

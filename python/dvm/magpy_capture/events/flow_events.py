@@ -13,7 +13,7 @@ from dvm.magpy_capture.part import Part
 from dvm.magpy_capture.path.program import MISSING, describe
 from dvm.magpy_capture.path.spec import refuse
 from dvm.magpy_capture.python.kinds import class_attribute, is_constant
-from dvm.magpy_capture.python.open_lists import is_extended_list
+from dvm.magpy_capture.python.open_lists import is_open_list
 from dvm.magpy_capture.values import (
     Abstract,
     Closure,
@@ -40,7 +40,7 @@ class FlowEvents(Part):
 
     needs = (
         "arrays callbacks calls containers generators graph host_operations indexing instances "
-        "lengths lookups loops open_lists operators program recorded sets"
+        "lengths list_changes lookups loops operators program recorded sets"
     )
 
     events: list[Any]  # of the recording, in order
@@ -254,8 +254,8 @@ class FlowEvents(Part):
             if not self.host_operations.is_pure(value):
                 raise refuse(reasons.TRUTH, describe(value))
             self.program.guard("guard_truth", self.program.register_of(value), taken)
-        elif isinstance(value, ListValue) and is_extended_list(value):
-            self.open_lists.branch(value, taken)
+        elif isinstance(value, ListValue) and is_open_list(value):
+            self.list_changes.branch(value, taken)
         elif isinstance(value, (ListValue, DictValue, DequeValue)):
             self.lengths.has_any(value)
         elif isinstance(value, Instance):

@@ -32,7 +32,7 @@ from dvm.magpy_capture.python.kinds import PURE_TYPES, class_attribute, is_const
 from dvm.magpy_capture.python.locks import is_lock
 from dvm.magpy_capture.python.log_records import IS_ENABLED, LOGGING
 from dvm.magpy_capture.python.opaque import name_of
-from dvm.magpy_capture.python.open_lists import is_extended_list
+from dvm.magpy_capture.python.open_lists import is_open_list
 from dvm.magpy_capture.python.randoms import GENERATORS as GENERATORS_OF_NUMPY
 from dvm.magpy_capture.python.randoms import is_pythons
 from dvm.magpy_capture.values import (
@@ -205,7 +205,7 @@ class Methods(Part):
         self, base: Abstract, name: str, positional: list[Abstract], named: Named, seen: Any
     ) -> Abstract:
         """A method of an immutable object of Python (str.join, float.is_integer ...)."""
-        if name == "join" and len(positional) == 1 and is_extended_list(positional[0]):
+        if name == "join" and len(positional) == 1 and is_open_list(positional[0]):
             return self.open_lists.join_texts(base, resolve(positional[0]), seen)
         if name not in ("format", "format_map"):  # which show an iterator, and take nothing of it
             positional = list(map(self.containers.listed, positional))

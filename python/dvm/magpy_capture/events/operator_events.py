@@ -18,7 +18,7 @@ from dvm.magpy_capture.path.program import MISSING, describe
 from dvm.magpy_capture.path.spec import refuse
 from dvm.magpy_capture.python.derived import inherited
 from dvm.magpy_capture.python.kinds import PURE_TYPES, class_attribute
-from dvm.magpy_capture.python.open_lists import is_extended_list
+from dvm.magpy_capture.python.open_lists import is_open_list
 from dvm.magpy_capture.python.package_objects import OPERATORS, SIGNS
 from dvm.magpy_capture.python.tables import INPLACE_OPERATORS
 from dvm.magpy_capture.values import (
@@ -51,8 +51,8 @@ class OperatorEvents(Part):
 
     needs = (
         "array_classes attributes callbacks callees calls containers exceptions flow heap "
-        "host_operations instances lengths lookups opaque packages program python recorded sets "
-        "ufuncs"
+        "host_operations instances lengths lookups opaque open_lists packages program python "
+        "recorded sets ufuncs"
     )
 
     # ---- operators
@@ -145,7 +145,7 @@ class OperatorEvents(Part):
     def negation(self, a: Abstract, seen: bool) -> Abstract:
         if isinstance(a, (Tensor, Host, Size)):
             return self.heap.computed(self.program.operator("not", [a]), seen)
-        if isinstance(a, (Instance, Sequence)) or is_extended_list(a):
+        if isinstance(a, (Instance, Sequence)) or is_open_list(a):
             self.flow.outcome(a, not seen)
         elif isinstance(a, (ListValue, DictValue, DequeValue)):
             self.lengths.has_any(a)
@@ -251,6 +251,9 @@ class OperatorEvents(Part):
         if isinstance(self.containers.contains(container, item, seen == (name == "in")), Literal):
             return Literal(seen)
         container = self.instances.content_of(container, "__contains__")
+        if isinstance(container, ListValue) and container.is_open:
+            if (found := self.open_lists.contains(container, item, name, seen)) is not None:
+                return found
         return self.host_operations.host_operation(
             name, [item, container], self.recorded.seen(result)
         )

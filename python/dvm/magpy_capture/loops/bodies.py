@@ -6,9 +6,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from dvm import reasons
 from dvm.magpy_capture.loops.turns import NEXT
 from dvm.magpy_capture.path.spec import refuse
+from dvm.magpy_capture.python.kinds import NUMBERS
 
 #: steps that find what is no variable of the loop
 FETCHES = frozenset("variable cell cell_of contents preset attribute getattr key cached".split())
@@ -18,6 +21,13 @@ LOOKS = frozenset("at argument constant shape item iterate forget loop lend put 
 EFFECTS = frozenset("commit at copyto set_item effect list tuple constant return".split())
 #: those with a result of their own
 MAKES = (FETCHES | COMPUTES | {"argument", "constant", "shape", "item", "iterate"}) - {"run"}
+#: methods that change lists, of which the last argument is kept by some
+KEEPS = (list.extend, list.__setitem__, list.insert)
+CHANGES = (*KEEPS, list.pop, list.__delitem__, list.clear, list.reverse)
+#: functions and operators that make a new list
+NEW_LISTS = (list, sorted)
+#: types of these, none of which asks code of the program whether it is one
+CALLABLE = frozenset({type(each) for each in (*CHANGES, *NEW_LISTS)})
 #: the mark of what may be an array that is reached in another way
 ELSEWHERE = -1
 
@@ -32,14 +42,14 @@ class Body:
     written: places of the variables into whose arrays they write.
     moves: of a carried variable, the places of those whose arrays it may be, or a view of one,
         in the next turn.
-    appended: of a variable that is a list, the places of what may be appended to it.
+    changed: of a variable that is a list which they change, the places of what may come into it.
     pins: whether a turn goes its way for one value of a number alone.
     fetches: whether they look at objects that are no variables; arrays: and find arrays there.
     """
 
     written: set[int] = field(default_factory=set)
     moves: dict[int, set[int]] = field(default_factory=dict)
-    appended: dict[int, set[int]] = field(default_factory=dict)
+    changed: dict[int, set[int]] = field(default_factory=dict)
     fetches: bool = False
     arrays: bool = False
     pins: bool = False
@@ -48,7 +58,7 @@ class Body:
         """To compare with that of another time."""
         flows = [
             {place: frozenset(origins) for place, origins in each.items()}
-            for each in (self.moves, self.appended)
+            for each in (self.moves, self.changed)
         ]
         return frozenset(self.written), *flows, self.fetches, self.arrays
 
@@ -94,7 +104,7 @@ class Body:
             step[4][place]
             for step in steps
             if step[0] == "loop"
-            for place in within[id(step[2])].appended
+            for place in within[id(step[2])].changed
         }
         committed = False
         for step in steps:
@@ -107,15 +117,16 @@ class Body:
                 self.arrays = True
             if name == "guard_value" and made.get(rest[0], ("item",))[0] != "item":
                 self.pins = True
+            is_number = name == "guard_type" and issubclass(rest[1], NUMBERS)
+            if is_number and not issubclass(rest[1], np.void):
+                origins[rest[0]] = NOWHERE  # nobody can write into it
             if name == "lend" and rest[0] in filled:
                 lent.add(rest[0])
             elif name in ("copyto", "set_item", "put", "lend"):
                 self._write(origins[rest[0]], variables)
                 lent.update(rest if name == "lend" else ())
             elif name == "effect":
-                if made[rest[1]][0] != "constant" or made[rest[1]][2] is not list.extend:
-                    raise refuse(reasons.LOOP_EFFECT, effect("call"))
-                self._append(made[rest[2][0]], origins[rest[2][-1]], variables)
+                self._call(rest, made, origins, variables)
             elif name == "run":
                 for _, register, *_ in rest[3]:
                     origins[register] = NOWHERE
@@ -128,6 +139,8 @@ class Body:
             elif name in MAKES:
                 made[rest[0]] = step
                 origins[rest[0]] = _origins_of(step, origins)
+                if name == "call" and _method(made[rest[1]]) in KEEPS:  # of a copy
+                    origins[rest[2][0]] |= origins[rest[2][-1]]
         returned = made[steps[-1][1]][2]
         if made[returned[0]][2] == NEXT:
             for place, register in zip(carried, returned[1:], strict=True):
@@ -151,26 +164,57 @@ class Body:
     ) -> None:
         """Note what a loop of the turn appends to lists that the turn was given."""
         parts = [*given, iterated]
-        for place, appended in within.appended.items():
-            if made[given[place]][0] != "argument":
-                continue  # a list of the turn's own
+        for place, appended in within.changed.items():
             sources = within.moved(appended)
             found = _union(
                 origins, [parts[each] for each in sources if each >= 0 and parts[each] >= 0]
             )
             elsewhere = {ELSEWHERE} if any(each < 0 for each in sources) else set()
-            self._append(made[given[place]], found | elsewhere, variables)
+            if made[given[place]][0] == "argument":
+                self._append(made[given[place]], found | elsewhere, variables)
+            else:  # a list of the turn's own
+                origins[given[place]] |= found | elsewhere
+
+    def _call(
+        self,
+        call: Sequence[Any],
+        made: dict[int, tuple[Any, ...]],
+        origins: dict[int, Origins],
+        variables: int,
+    ) -> None:
+        """Note an effect that is a call: a list is changed."""
+        _, callee, given, *_ = call
+        method = _method(made[callee])
+        if method not in CHANGES:
+            raise refuse(reasons.LOOP_EFFECT, effect("call"))
+        parts = origins[given[-1]] if method in KEEPS else NOWHERE
+        if _is_new_list(made[given[0]], made):
+            origins[given[0]] |= parts
+        else:
+            self._append(made[given[0]], parts, variables)
 
     def _append(self, to: tuple[Any, ...], parts: Origins, variables: int) -> None:
         if to[0] != "argument" or to[2] >= variables:
             raise refuse(reasons.LOOP_EFFECT, effect("call"))
-        self.appended.setdefault(to[2], set()).update(parts)
+        self.changed.setdefault(to[2], set()).update(parts)
 
     def _write(self, into: Origins, variables: int) -> None:
         for place in into:
             if place == ELSEWHERE or place >= variables:
                 raise refuse(reasons.LOOP_EFFECT, "writes into what it iterates over or reaches")
         self.written |= into
+
+
+def _method(step: tuple[Any, ...]) -> Any:
+    """The function that a step makes, where it is the same on every call."""
+    return step[2] if step[0] == "constant" and type(step[2]) in CALLABLE else None
+
+
+def _is_new_list(step: tuple[Any, ...], made: dict[int, tuple[Any, ...]]) -> bool:
+    """Whether it makes a list that only the turn has."""
+    if step[0] == "call":
+        return _method(made[step[2]]) in NEW_LISTS
+    return step[0] == "list" or (step[0] == "operator" and step[2] in ("+", "*"))
 
 
 def effect(step: str) -> str:

@@ -9,10 +9,21 @@ from dvm import _dvm
 from dvm.magpy_capture.loops.bodies import Body
 from dvm.magpy_capture.loops.turns import Turns
 from dvm.magpy_capture.path.spec import Location
-from dvm.magpy_capture.values import Abstract, IteratorValue, Tensor, resolve
+from dvm.magpy_capture.values import (
+    Abstract,
+    Host,
+    IteratorValue,
+    Literal,
+    Size,
+    Tensor,
+    resolve,
+)
 
 if TYPE_CHECKING:
     from dvm.reasons import Reason
+
+#: What need not be the loop's own, for nobody can write into it.
+PLAIN = (Literal, Host, Size)
 
 
 @dataclass

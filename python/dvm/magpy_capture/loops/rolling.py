@@ -17,7 +17,7 @@ from typing import Any
 from dvm import _dvm, reasons
 from dvm.magpy_capture.libraries import is_array
 from dvm.magpy_capture.library import Array
-from dvm.magpy_capture.loops.known import Entry, Given, KnownLoop, Rolled
+from dvm.magpy_capture.loops.known import PLAIN, Entry, Given, KnownLoop, Rolled
 from dvm.magpy_capture.loops.turns import (
     RETURNED,
     Turns,
@@ -32,19 +32,17 @@ from dvm.magpy_capture.part import Part
 from dvm.magpy_capture.path.program import describe
 from dvm.magpy_capture.path.spec import NotCapturable, PathSpec, refuse
 from dvm.magpy_capture.python.kinds import is_number
-from dvm.magpy_capture.python.open_lists import is_extended_list
+from dvm.magpy_capture.python.open_lists import is_open_list
 from dvm.magpy_capture.python.varying import KnownValues
 from dvm.magpy_capture.values import (
     Abstract,
     DictValue,
-    Host,
     Instance,
     IteratorValue,
     ListValue,
     Literal,
     RangeValue,
     Sequence,
-    Size,
     Tensor,
     Unread,
     resolve,
@@ -54,16 +52,14 @@ from dvm.magpy_capture.values import (
 MANY_EVENTS = 500
 #: Turns that one recording is asked for, and ways that a turn may go in all.
 MOST_TURNS, MOST_WAYS = 4, 16
-#: What need not be the loop's own, for nobody can write into it.
-PLAIN = (Literal, Host, Size)
 
 
 class Loops(Part):
     """Chooses the loops that are rolled, and lowers them."""
 
     needs = (
-        "arrays callbacks calls graph heap instances lent library memory opaque open_lists program "
-        "recorded"
+        "arrays callbacks calls graph heap instances lent library list_changes loop_lists memory "
+        "opaque program recorded"
     )
 
     def __init__(
@@ -138,7 +134,7 @@ class Loops(Part):
         try:
             self._roll(turns)
         except NotCapturable as refusal:
-            self._give_up(turns, refusal)
+            self.give_up(turns, refusal)
             raise
 
     def on_out(self, name: str, operands: list[int], keywords: list[str], *_: Any) -> None:
@@ -165,7 +161,7 @@ class Loops(Part):
         """What an event made is wanted: where that lies within a rolled loop, it cannot be."""
         for turns in self._rolled:
             if turns.enter <= number < turns.out:
-                self._give_up(turns, refuse(reasons.LOOP_OUTSIDE, "its turns behind it"))
+                self.give_up(turns, refuse(reasons.LOOP_OUTSIDE, "its turns behind it"))
 
     # ---- the bodies
 
@@ -278,8 +274,6 @@ class Loops(Part):
             source = iterator
         entry = Entry(turns, rolled.body, values, private, source)
         self._check_values(entry)
-        for place in rolled.body.appended:
-            self._check_list(entry, place)
         lent = {
             place
             for place in private
@@ -287,15 +281,16 @@ class Loops(Part):
         }
         given: list[Given] = []
         registers = []
+        filled = self.loop_lists.enter(entry)
         for place, value in enumerate(values):
-            if place in rolled.body.appended:
-                registers.append(self._list_to_fill(value))
+            if id(value) in filled:  # under whatever name
+                registers.append(filled[id(value)])
                 continue
             if place in lent:
                 self.memory.may_write(value)
                 register = value.storage.register
             else:
-                register = self._register(loop.variables[place], value, place in private)
+                register = self._register(loop.variables[place], value, place in private, given)
             registers.append(register)
             if isinstance(value, Tensor) and not value.is_scalar:
                 given.append(Given(value, register, place in private))
@@ -313,8 +308,7 @@ class Loops(Part):
                 self.opaque.take_over(each.value, each.register)
         if any(each.private for each in given):
             self.opaque.forget_results()
-        for place in rolled.body.appended:
-            self._open_list(turns, values[place], registers[place])
+        self.loop_lists.leave(entry, registers, filled)
         if source is not None:
             self._use_up(source, turns.enter)
         self._leave(turns, made, nodes, given)
@@ -344,52 +338,11 @@ class Loops(Part):
             elif not isinstance(value, PLAIN) and not isinstance(value, Tensor):
                 raise refuse(reasons.LOOP_VARIABLE, name, describe(value))
 
-    def _check_list(self, entry: Entry, place: int) -> None:
-        """A list of the program's own that the loop appends to: what goes into it stays as it is.
+    def _register(self, name: str, value: Abstract, private: bool, given: list[Given]) -> int:
+        """The register of a variable's value; of an array that the loop writes, of one to write.
 
-        The list, and the arrays in it, are objects of the replay from here on.
+        given: gets the arrays that are in a list.
         """
-        name, value = entry.variable(place)
-        if not isinstance(value, ListValue) or value.cls is not list:
-            raise refuse(reasons.LOOP_VARIABLE, name, describe(value))
-        if value.register < 0:
-            parts = value.elements
-        elif value.changed if self._is_given(value) else not is_extended_list(value):
-            raise refuse(reasons.LOOP_VARIABLE, name, describe(value))
-        else:
-            parts = value.tail
-        for origin in entry.body.moved(entry.body.appended[place]):
-            inside = 0 <= origin < len(entry.values)
-            for part in [entry.values[origin]] if inside else entry.bases:
-                if origin in entry.private or not self._stays(part):
-                    raise refuse(reasons.LOOP_VIEW, name)
-        if not all(self._stays(resolve(part)) for part in parts):
-            raise refuse(reasons.LOOP_VARIABLE, name, "a list of what the program made")
-
-    def _is_given(self, value: ListValue) -> bool:
-        """Whether it is a variable of the loop of which the path is a turn."""
-        maker = self.program.maker_of(value.register) if "begin" in self.recording else None
-        return maker is not None and maker[0] == "argument"
-
-    def _list_to_fill(self, value: ListValue) -> int:
-        """The register of a list for a loop to append to, an object of the replay alone."""
-        if value.register < 0:
-            parts = [self.program.register_of(part) for part in value.elements]
-            return self.program.step("list", parts)
-        if self._is_given(value):
-            self.program.steps.append(("lend", value.register))
-            return value.register
-        return self.open_lists.copied(value)
-
-    def _stays(self, value: Abstract) -> bool:
-        """Whether its object is the one that the program has, now and at the end."""
-        if isinstance(value, Tensor) and not value.is_scalar:
-            storage = value.storage
-            return value.base is None and storage.external and not storage.written
-        return isinstance(value, (*PLAIN, Tensor, RangeValue))
-
-    def _register(self, name: str, value: Abstract, private: bool) -> int:
-        """The register of a variable's value; of an array that the loop writes, of one to write."""
         if isinstance(value, Tensor):
             if private and not value.is_scalar:
                 self.memory.may_write(value)
@@ -397,13 +350,17 @@ class Loops(Part):
                     raise refuse(reasons.LOOP_VARIABLE, name, describe(value))
                 return self.program.step("own", self.arrays.tensor_register(value))
             return self.arrays.tensor_register(value)
-        if is_extended_list(value):
-            return self.open_lists.register(value)
+        if is_open_list(value):
+            return self.list_changes.register(value)
         if isinstance(value, ListValue) and value.register < 0 and value.cls is list:
             # Only read: a list that it may hand on is refused where that is seen.
             parts = [resolve(part) for part in value.elements]
             if all(isinstance(part, (*PLAIN, Tensor)) for part in parts):
-                return self.program.step("list", list(map(self.program.register_of, parts)))
+                registers = list(map(self.program.register_of, parts))
+                for part, register in zip(parts, registers, strict=True):
+                    if isinstance(part, Tensor) and not part.is_scalar:
+                        given.append(Given(part, register, False))
+                return self.program.step("list", registers)
         if isinstance(value, Sequence) and value.register < 0 and value.cls is not tuple:
             raise refuse(reasons.LOOP_VARIABLE, name, describe(value))
         if isinstance(value, (*PLAIN, Sequence, RangeValue)):
@@ -462,21 +419,6 @@ class Loops(Part):
         }
         return [resolve(values[node]) for node in read | before if node in values]
 
-    def _open_list(self, turns: Turns, value: ListValue, register: int) -> None:
-        """Only the replay knows what is in it: it may be handed on, and appended to."""
-
-        def load() -> list[Any]:
-            refusal = refuse(reasons.LOOP_VARIABLE, "", "a list that is read behind it")
-            self._give_up(turns, refusal)
-            raise refusal
-
-        if self._is_given(value):  # what was asked of it before is another answer now
-            maker: Any = self.program.maker_of(register)
-            register = self.program.step("argument", maker[2])
-        value.open(register, load)
-        if value.object is not None:
-            self.heap.remember(value.object, value, register)
-
     def _leave(self, turns: Turns, made: int, nodes: dict[str, int], given: list[Given]) -> None:
         """The path is for calls that leave the loop where this one did."""
         tag = self._item(made, 0)
@@ -501,12 +443,12 @@ class Loops(Part):
     ) -> Abstract:
         """What a variable is behind the loop."""
         try:
-            return self._adopted(name, made, place, seen, given)
+            return self._adopted(turns, name, self._item(made, place), seen, given)
         except NotCapturable as refusal:
-            self._give_up(turns, refusal)
+            self.give_up(turns, refusal)
             raise
 
-    def _give_up(self, turns: Turns, refusal: NotCapturable) -> None:
+    def give_up(self, turns: Turns, refusal: NotCapturable) -> None:
         """All is lowered again without rolling it."""
         refusal.place(self.program.at)
         known = self.known[turns.key]
@@ -516,8 +458,9 @@ class Loops(Part):
     def _item(self, made: int, place: int) -> int:
         return self.program.step("item", made, place, key=("item", made, place))
 
-    def _adopted(self, name: str, made: int, place: int, seen: Any, given: list[Given]) -> Abstract:
-        register = self._item(made, place)
+    def _adopted(
+        self, turns: Turns, name: str, register: int, seen: Any, given: list[Given]
+    ) -> Abstract:
         if is_array(seen):
             return self._array(name, register, seen, given)
         if id(seen) in self.heap.reached:
@@ -525,8 +468,13 @@ class Loops(Part):
         if type(seen) is tuple:
             self.program.guard_type(register, seen)
             self.program.guard("guard_length", register, len(seen), key=(register,))
-            parts = [self._adopted(name, register, i, part, given) for i, part in enumerate(seen)]
+            parts = [
+                self._adopted(turns, name, self._item(register, i), part, given)
+                for i, part in enumerate(seen)
+            ]
             return Sequence(parts)
+        if type(seen) is list:
+            return self.loop_lists.made_by_turn(turns, name, register, seen)
         if not is_number(seen):
             raise refuse(reasons.LOOP_VARIABLE, name, f"an object of type {type(seen).__name__}")
         return self.heap.computed(register, seen)

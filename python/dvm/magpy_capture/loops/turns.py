@@ -174,6 +174,18 @@ def variables_at(event: tuple[Any, ...]) -> Iterator[tuple[str, int, int]]:
     return zip(keywords, operands[1 : 1 + half], operands[1 + half :], strict=True)
 
 
+def changed_lists(recording: dict[str, Any], turns: Turns) -> set[str]:
+    """The variables that are lists which do not hold throughout what they held at first sight."""
+    events, nodes = recording["events"], recording["nodes"]
+    marks = [events[number] for number in (*turns.headers, turns.out)]
+    return {
+        name
+        for mark in marks
+        for name, _, node in variables_at(mark)
+        if issubclass(type(nodes[node][4]), list) and nodes[node][5] is None
+    }
+
+
 def turn_recording(recording: dict[str, Any], turns: Turns, turn: int) -> dict[str, Any]:
     """The turn as the recording of a function of the loop's variables and the item.
 
@@ -189,12 +201,13 @@ def turn_recording(recording: dict[str, Any], turns: Turns, turn: int) -> dict[s
     known: set[int] = set()
     first: dict[int, int] = {}  # of a node that another loop has made, the one that it was
     snapshots = dict(recording["snapshots"])
+    changed = changed_lists(recording, turns)
 
     def argument(node: int, place: int) -> None:
         _, _, _, _, seen, snapshot = nodes[node]
         nodes[node] = ("argument", place, "", None, seen, snapshot)
         known.add(node)
-        if issubclass(type(seen), list) and snapshot is None:  # turns before have appended to it
+        if loop.variables[place : place + 1] and loop.variables[place] in changed:
             snapshots[id(seen)] = UNKNOWN
 
     def is_inside(node: int) -> bool:

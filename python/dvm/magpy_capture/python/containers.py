@@ -17,7 +17,6 @@ from dvm.magpy_capture.path.program import describe
 from dvm.magpy_capture.path.spec import refuse
 from dvm.magpy_capture.python.derived import inherited
 from dvm.magpy_capture.python.kinds import class_attribute, is_nan
-from dvm.magpy_capture.python.open_lists import is_extended_list
 from dvm.magpy_capture.values import (
     Abstract,
     Converter,
@@ -66,8 +65,8 @@ class Containers(Part):
     """Containers whose parts are abstract values."""
 
     needs = (
-        "calls counters deques host_operations indexing instances lengths opaque open_lists "
-        "operators program python sets sorting views"
+        "calls counters deques host_operations indexing instances lengths list_changes opaque "
+        "open_lists operators program python sets sorting views"
     )
 
     def __init__(self) -> None:
@@ -243,7 +242,7 @@ class Containers(Part):
     def element(self, base: Abstract, key: Abstract, seen: Any) -> Abstract:
         """`base[key]` of a container."""
         base = self.instances.content_of(base, "__getitem__")
-        if isinstance(base, ListValue) and is_extended_list(base):
+        if isinstance(base, ListValue) and base.is_open:
             if (part := self.open_lists.element(base, resolve(key), seen)) is not None:
                 return resolve(part)
         if (part := self.lengths.at_any_place(base, key, seen)) is not None:
@@ -396,6 +395,9 @@ class Containers(Part):
             base.items[self.key(key)] = value
             base.changed = True
             return None
+        if isinstance(base, ListValue) and base.is_open:
+            if self.list_changes.store(base, key, value):
+                return None
         place = self.lengths.place(base, key)
         if isinstance(base, OwnDict):
             return self.instances.set_own(base, place, value)
@@ -421,6 +423,9 @@ class Containers(Part):
 
     def delete_element(self, base: Abstract, key: Abstract) -> None:
         base = self.instances.content_of(base, "__delitem__")
+        if isinstance(base, ListValue) and base.is_open:
+            if self.list_changes.delete(base, resolve(key)):
+                return
         if isinstance(base, ListValue):
             place = self.indexing.plain(key)
             with refusing(IndexError, refuse(reasons.INDEX_BEYOND_END)):
@@ -528,6 +533,9 @@ class Containers(Part):
     def _list_method(
         self, base: ListValue, name: str, positional: list[Abstract], seen: Any
     ) -> Abstract:
+        if base.is_open:
+            if (done := self.list_changes.method(base, name, positional, seen)) is not None:
+                return resolve(done)
         if name in ("index", "count"):
             values = [self.key(part) for part in base.elements]
             return Literal(getattr(values, name)(*(self.key(p) for p in positional)))

@@ -64,7 +64,8 @@ class PythonFunctions(Part):
 
     needs = (
         "callbacks callees calls containers exceptions flow graph heap host_operations indexing "
-        "instances lengths library lookups opaque operators program sets sorting ufuncs"
+        "instances lengths library lookups made_lists opaque operators program sets sorting "
+        "ufuncs"
     )
 
     # ---- sizes and ranges
@@ -105,7 +106,10 @@ class PythonFunctions(Part):
 
     @means(list)
     def make_list(self, iterable: Abstract = Literal(())) -> Abstract:
-        return ListValue(self.containers.elements(iterable), object=self.calls.seen_result)
+        seen = self.calls.seen_result
+        if (made := self.made_lists.of_range(resolve(iterable), seen)) is not None:
+            return made
+        return ListValue(self.containers.elements(iterable), object=seen)
 
     @means(dict.fromkeys)
     def dict_from_keys(self, iterable: Abstract, value: Abstract = NONE) -> Abstract:
@@ -390,14 +394,18 @@ class PythonFunctions(Part):
         if name in ("+", "-", "*", "//", "%") and self._is_size(a) and self._is_size(b):
             if isinstance(a, Size) or isinstance(b, Size):
                 return self._size_arithmetic(name, a, b, seen)
-        if name == "+" and type(a) is type(b) and isinstance(a, (Sequence, ListValue)):
-            return type(a)([*a.elements, *b.elements])
-        if name == "*" and isinstance(a, (Sequence, ListValue)):
-            count = self.indexing.integer(b)
-            once = count == 1 and isinstance(a, Sequence)  # a tuple, which is itself then
-            return a if once else type(a)(a.elements * count)
-        if name == "*" and isinstance(b, (Sequence, ListValue)):
-            return type(b)(b.elements * self.indexing.integer(a))
+        if name == "+" and isinstance(a, ListValue) and isinstance(b, ListValue):
+            return self.made_lists.joined(a, b, seen)
+        for parts, count in ((a, b), (b, a)) if name == "*" else ():
+            if isinstance(parts, ListValue):
+                return self.made_lists.repeated(parts, count, seen)
+        if name == "+" and isinstance(a, Sequence) and isinstance(b, Sequence):
+            return Sequence([*a.elements, *b.elements])
+        if name == "*" and isinstance(a, Sequence):
+            times = self.indexing.integer(b)
+            return a if times == 1 else Sequence(a.elements * times)  # a tuple is itself then
+        if name == "*" and isinstance(b, Sequence):
+            return Sequence(b.elements * self.indexing.integer(a))
         if name == "+" and isinstance(a, Literal) and isinstance(b, Sequence):
             return Sequence([*self.containers.elements(a), *b.elements])
         if name == "+" and isinstance(b, Literal) and isinstance(a, Sequence):

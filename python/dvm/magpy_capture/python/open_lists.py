@@ -39,13 +39,18 @@ OF_LISTS: frozenset[Any] = frozenset(
 LISTS: frozenset[Any] = frozenset({list, sorted})
 #: the snapshot of a list of which nobody knows what it held when the program looked
 UNKNOWN: tuple[Any, ...] = ("unknown",)
+#: types whose `==` runs no code of the program
+COMPARED = frozenset(
+    {int, float, complex, bool, str, bytes, type(None)}
+    | {np.dtype(code).type for code in "?bBhHiIlLqQefdFD"}
+)
 KNOWN = OF_LISTS | LISTS | {bool, len}
 
 
 class OpenLists(Part):
     """What is asked of lists that loops have filled."""
 
-    needs = "graph heap program"
+    needs = "graph heap list_changes made_lists program"
 
     def argument(self, register: int, seen: list[Any]) -> ListValue:
         """A variable of a loop that its turns append to."""
@@ -62,16 +67,16 @@ class OpenLists(Part):
     ) -> Abstract | None:
         """A function of such a list; None: it needs the elements."""
         arguments = [resolve(value) for value in [*positional, *named.values()]]
-        known = all(is_extended_list(value) or isinstance(value, Literal) for value in arguments)
+        known = all(is_open_list(value) or isinstance(value, Literal) for value in arguments)
         if not known or function not in KNOWN:
             return None
         if function in LISTS:
             source = arguments[0]
-            if not isinstance(source, ListValue):
+            if not isinstance(source, ListValue) or (source.made_by and function is not list):
                 return None
             return self._open(source, self._called(function, arguments, named), seen)
         if function in (bool, len) and isinstance(arguments[0], ListValue):
-            length, zero = self._length(arguments[0]), self.program.constant(0)
+            length, zero = self.list_changes.length(arguments[0]), self.program.constant(0)
             made = length if function is len else self.program.operate("!=", length, zero)
             return self.heap.computed(made, seen)
         if not _is_of_numbers(seen) and (not is_array(seen) or function in (max, min)):
@@ -88,49 +93,39 @@ class OpenLists(Part):
                 return None
             key = Literal(slice(*(part.object for part in bounds)))
         if isinstance(key, Literal) and isinstance(key.object, slice):
-            return self._open(base, self._called(operator.getitem, [base, key], {}), seen)
-        if isinstance(key, Literal) and base.is_in_tail(key.object):
-            part: Abstract = base.tail[key.object]
-            return part
-        if not isinstance(key, (Literal, Host, Size)):
+            return self._open(base, self._called(operator.getitem, [base, key], {}), seen, key)
+        place = self.list_changes.place(key)
+        if place is None:
             return None
-        if _is_of_numbers(seen):
-            return self.heap.computed(self._item(base, key), seen)
-        return self.heap.reach(lambda: self._item(base, key), seen) if is_array(seen) else None
+        if (known := self.list_changes.known(base, place)) is not None:
+            return known
+        if seen is None or _is_of_numbers(seen):
+            return self.heap.computed(self.list_changes.item(base, place), seen)
+        if is_array(seen):
+            return self.heap.reach(lambda: self.list_changes.item(base, place), seen)
+        return None
+
+    def contains(self, base: ListValue, item: Abstract, name: str, seen: bool) -> Abstract | None:
+        """`item in base`, or `not in`, of what is a number or a text; None of something else."""
+        is_plain = isinstance(item, (Literal, Host)) and type(item.object) in COMPARED
+        if not is_plain and not isinstance(item, Size):
+            return None
+        given = [self.list_changes.register(base), self.program.register_of(item)]
+        found = self.program.step("call", self.program.constant(holds), given, ())
+        return self.heap.computed(
+            found if name == "in" else self.program.operate("not", found), seen
+        )
 
     def join_texts(self, separator: Abstract, parts: ListValue, seen: str | bytes) -> Abstract:
         """One text of all that are in it."""
         register = self.program.register_of(separator)
         bound = self.program.step("getattr", register, "join")
-        made = self.program.step("call", bound, [self.register(parts)], ())
+        made = self.program.step("call", bound, [self.list_changes.register(parts)], ())
         return self.heap.computed(made, seen)
-
-    def register(self, value: ListValue) -> int:
-        """The list with what was appended behind the loop."""
-        return self.copied(value) if value.changed else value.register
-
-    def copied(self, value: ListValue) -> int:
-        """Another list of the same."""
-        tail = [self.program.register_of(part) for part in value.tail]
-        return self.program.operate("+", value.register, self.program.step("list", tail))
-
-    def branch(self, value: ListValue, taken: bool) -> None:
-        """Its truth has steered the program: with something appended there is no question."""
-        if not value.tail:
-            self.program.guard("guard_truth", value.register, taken)
-
-    def _length(self, value: ListValue) -> int:
-        length = self.program.operate("len", value.register)
-        if not value.tail:
-            return length
-        return self.program.operate("+", length, self.program.constant(len(value.tail)))
-
-    def _item(self, base: ListValue, key: Abstract) -> int:
-        return self.program.operate("getitem", self.register(base), self.program.register_of(key))
 
     def _called(self, function: Any, arguments: list[Abstract], named: Named) -> int:
         registers = [
-            self.register(value)
+            self.list_changes.register(value)
             if isinstance(value, ListValue)
             else self.program.register_of(value)
             for value in arguments
@@ -138,8 +133,12 @@ class OpenLists(Part):
         callee = self.program.constant(function)
         return self.program.step("call", callee, registers, tuple(named), True)
 
-    def _open(self, source: ListValue, register: int, seen: Any) -> ListValue:
-        """A list made of such a list is another one."""
+    def _open(
+        self, source: ListValue, register: int, seen: Any, part: Literal | None = None
+    ) -> ListValue:
+        """A list made of such a list, or of a part of it, is another one."""
+        if source.made_by is not None:
+            return self.made_lists.copied(source, register, seen, part)
         assert source.load is not None
         made = ListValue(object=seen)
         made.open(register, source.load)
@@ -147,12 +146,21 @@ class OpenLists(Part):
         return made
 
 
-def is_extended_list(value: Abstract) -> bool:
-    """Whether it is a list that a loop has filled, to which at most something was appended."""
+def holds(items: list[Any], item: Any) -> bool:
+    """Whether one of them is it or equals it.
+
+    Raises:
+        TypeError: where that may run code of the program.
+    """
+    if not COMPARED.issuperset(map(type, items)):
+        raise TypeError
+    return item in items
+
+
+def is_open_list(value: Abstract) -> bool:
+    """Whether it is a list of which only the replay knows what is in it."""
     value = resolve(value)
-    if not isinstance(value, ListValue) or not value.is_open:
-        return False
-    return all(entry.what == "extend" and entry.key is None for entry in value.log)
+    return isinstance(value, ListValue) and value.is_open
 
 
 def _is_of_numbers(seen: Any) -> bool:
@@ -162,4 +170,4 @@ def _is_of_numbers(seen: Any) -> bool:
     return seen is not None and is_number(seen)
 
 
-__all__ = ["OpenLists", "is_extended_list"]
+__all__ = ["OpenLists", "is_open_list"]
