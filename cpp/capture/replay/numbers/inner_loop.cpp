@@ -7,12 +7,14 @@
 
 namespace dvm::capture::numbers {
 
-Changes InnerLoop::changes_of(const Loop& loop, const std::vector<Given>& given) {
+Changes InnerLoop::changes_of(const Loop& loop, const std::vector<Given>& given,
+                              bool changes_lists) {
   Changes changes =
       numbers::changes_of(loop.paths(), loop.layout().variables, loop.layout().carried);
   for (size_t i = 0; i < given.size(); ++i) {
     if (given[i].reg < 0) changes.slots[i] = true;
   }
+  changes.changes_lists = changes.changes_lists || changes_lists;
   return changes;
 }
 
@@ -22,7 +24,7 @@ bool InnerLoop::fill(std::span<const Ref> registers) {
   if (is_new) {
     bodies_.clear();
     exits_.clear();
-    changes_ = changes_of(loop_, given_);
+    changes_ = changes_of(loop_, given_, changes_lists_);
     for (const auto& path : loop_.paths()) {
       const Returned returned = returned_by(*path);
       if (returned.tag == nullptr) continue;
@@ -83,11 +85,6 @@ void InnerLoop::empty() {
   }
   items_.reset();
   iterator_ = Ref();
-}
-
-bool InnerLoop::reads_lists() const {
-  const auto reads = [](const Body& body) { return body.turn && body.turn->reads_lists(); };
-  return std::ranges::any_of(bodies_, reads) || std::ranges::any_of(exits_, reads);
 }
 
 bool InnerLoop::begin_items(Cell* cells, Items& items) const {

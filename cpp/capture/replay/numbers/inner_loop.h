@@ -32,15 +32,18 @@ class InnerLoop final : public CellStep {
   struct Over {
     std::vector<int32_t> range = {}, same = {};
   };
-  InnerLoop(Loop& loop, int32_t version, std::vector<Given> given, Over over, Attempt& attempt)
+  // changes_lists: whether turns around it do.
+  InnerLoop(Loop& loop, int32_t version, std::vector<Given> given, Over over, bool changes_lists,
+            Attempt& attempt)
       : loop_(loop),
         version_(version),
         given_(std::move(given)),
         over_(std::move(over)),
+        changes_lists_(changes_lists),
         attempt_(attempt) {}
 
   // Which variables its turns change, or the turns around it.
-  static Changes changes_of(const Loop& loop, const std::vector<Given>& given);
+  static Changes changes_of(const Loop& loop, const std::vector<Given>& given, bool changes_lists);
 
   // Part `index` of the loop's value goes to that cell, and is of that type; the first one, which
   // says how the loop was left, to that of `tag`.
@@ -50,8 +53,6 @@ class InnerLoop final : public CellStep {
   // For the turns around it, which hold these registers; false: the loop is not what it was.
   bool fill(std::span<const Ref> registers);
   void empty();
-  // Whether it may look into a list, so that none may be changed around it.
-  bool reads_lists() const;
 
   bool run(Cell* cells) override;
 
@@ -80,6 +81,7 @@ class InnerLoop final : public CellStep {
   const int32_t version_;
   const std::vector<Given> given_;
   const Over over_;
+  const bool changes_lists_;
   Attempt& attempt_;
   Changes changes_;
   std::vector<Part> parts_;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "capture/library/library.h"
+#include "capture/replay/loop.h"
 #include "capture/replay/numbers/inner_loop.h"
 #include "capture/replay/numbers/object_steps.h"
 
@@ -70,7 +71,20 @@ Changes changes_of(const std::vector<std::unique_ptr<Path>>& paths, int32_t vari
       if (from != carried[k]) found.slots[static_cast<size_t>(carried[k])] = true;
     }
   }
+  found.changes_lists = changes_lists(paths);
   return found;
+}
+
+bool changes_lists(const std::vector<std::unique_ptr<Path>>& paths) {
+  const auto is_change = [](const Path& path, const Step& step) {
+    return step.op == StepOp::effect_ ||
+           (step.op == StepOp::loop_ &&
+            changes_lists(loop_of(path.object(path.operands(step)[1])).paths()));
+  };
+  return std::ranges::any_of(paths, [&](const auto& path) {
+    return std::ranges::any_of(path->steps,
+                               [&](const Step& step) { return is_change(*path, step); });
+  });
 }
 
 Turn::Turn() = default;
@@ -108,7 +122,7 @@ bool Turn::fill(std::vector<Ref> registers) {
   }
   if (!fill_arrays(registers)) return false;
   for (const auto& loop : loops_) {
-    if (!loop->fill(registers) || (!same_lists_.empty() && loop->reads_lists())) return false;
+    if (!loop->fill(registers)) return false;
   }
   registers_ = std::move(registers);
   return true;
@@ -120,11 +134,6 @@ bool Turn::prepare(PyObject* const* arguments) {
   return std::ranges::all_of(granted_, holds) && fill(runner.take_registers());
 }
 
-bool Turn::reads_lists() const {
-  return !read_lists_.empty() ||
-         std::ranges::any_of(loops_, [](const auto& loop) { return loop->reads_lists(); });
-}
-
 bool Turn::fill_arrays(std::span<const Ref> registers) {
   const auto object = [&](int32_t reg) { return registers[static_cast<size_t>(reg)].get(); };
   for (const auto& [reg, slot] : same_slots_) {
@@ -134,9 +143,6 @@ bool Turn::fill_arrays(std::span<const Ref> registers) {
   }
   for (const auto& [reg, step] : same_lists_) {
     if (object(reg) == nullptr || !PyList_CheckExact(object(reg))) return false;
-    // What a turn appends to is not the same in the next one.
-    const auto is_this = [&](int32_t other) { return object(other) == object(reg); };
-    if (std::ranges::any_of(read_lists_, is_this)) return false;
     step->fill(object(reg));
   }
   const auto fill = [&](auto& taken) {

@@ -86,11 +86,13 @@ class Items {
 struct Changes {
   std::vector<bool> slots;
   std::vector<int32_t> carried;  // slots of what a turn's tuple holds, in order
+  bool changes_lists = false;    // in some of them, or of loops within
 };
 
 // Of the turns of a loop, as far as its paths tell.
 Changes changes_of(const std::vector<std::unique_ptr<Path>>& paths, int32_t variables,
                    const std::vector<int32_t>& carried);
+bool changes_lists(const std::vector<std::unique_ptr<Path>>& paths);
 
 class InnerLoop;
 class ObjectStep;
@@ -115,7 +117,6 @@ class Turn {
   bool prepare(PyObject* const* arguments);
   void empty();
   bool has_arrays() const { return !steps_.empty(); }
-  bool reads_lists() const;
   // Whether its runs take so long that a replay takes no longer, and lets other threads run. One
   // that does may just have been the first of its sizes.
   bool is_slow() const { return slow_runs_ >= kSlowRuns; }
@@ -207,7 +208,6 @@ class Turn {
   std::vector<SameObject> same_objects_;
   std::vector<std::unique_ptr<CellStep>> object_steps_;
   std::vector<SameList> same_lists_;
-  std::vector<int32_t> read_lists_;  // registers of lists of which something was looked at
   std::optional<TakenArray> array_item_;
   // Of a tuple that is the item: an array, or else a number.
   struct ItemPart {

@@ -191,11 +191,12 @@ bool TurnCode::append(const Path& path, const Step& step) {
 bool TurnCode::same(const Path& path, const Step& step) {
   const Category category = info(step.op).category;
   if (step.op == StepOp::raises_) return false;
-  if (looks_into(step.op)) {
+  if (looks_into(step.op) && changes_.changes_lists) {
+    bool is_of_list = false;
     for_each_register(path, step, [&](const int32_t& reg, bool defines) {
-      const bool is_list = !defines && object(reg) != nullptr && PyList_Check(object(reg));
-      if (is_list) turn_.read_lists_.push_back(reg);
+      is_of_list = is_of_list || (!defines && object(reg) && PyList_Check(object(reg)));
     });
+    if (is_of_list) return false;
   }
   if (category == Category::fetch) return granted();
   if (category == Category::guard || category == Category::choice) return granted();
@@ -478,8 +479,9 @@ bool TurnCode::inner_loop(const int32_t* p) {
     turn_.attempt_ = std::make_unique<Attempt>();
   }
   Attempt& attempt = turn_.attempt_ ? *turn_.attempt_ : *turn_.outer_attempt_;
-  auto loop = std::make_unique<InnerLoop>(loop_of(path_->object(p[1])), p[4 + p[3]],
-                                          std::move(given), std::move(over), attempt);
+  auto loop =
+      std::make_unique<InnerLoop>(loop_of(path_->object(p[1])), p[4 + p[3]], std::move(given),
+                                  std::move(over), changes_.changes_lists, attempt);
   code_.emit(Op::step, 0, 0, literal_of(*loop));
   known(p[0]) = {.is = Known::Is::loop, .loop = loop.get()};
   turn_.loops_.push_back(std::move(loop));
