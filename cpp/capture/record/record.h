@@ -83,7 +83,7 @@ class Record {
               Place place, PyObject* keywords = nullptr);
   NodeId add_result(int32_t event, PyObject* object);  // a new node for what the event produced
   NodeId again(NodeId node);                           // a new node of the same object and origin
-  // Where a turn of a loop begins: nobody knows what a list holds that is not as it was first seen.
+  // Where a turn of a loop begins, or behind it: what a list holds that changed is not known.
   void look_again(NodeId node);
   void set_result(int32_t event, NodeId node) { at(event).result = node; }
   void set_name(int32_t event, PyObject* name) { at(event).name = name; }
