@@ -1,12 +1,13 @@
-// A turn that holds loops writes, and appends, before it is known to be for the machine: what was
-// there is kept until then, so that it can be taken back. It may not take long, either, for nobody
-// else runs meanwhile.
+// A turn that holds loops, or changes lists, writes before it is known to be for the machine: what
+// was there is kept until then, so that it can be taken back. It may not take long, either, for
+// nobody else runs meanwhile.
 #pragma once
 
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <new>
 #include <vector>
 
 #include "capture/py.h"
@@ -25,22 +26,22 @@ class Attempt {
   void keep(std::byte* at, int64_t size) {
     Written& written = written_.emplace_back();
     written.at = at;
-    written.size = static_cast<size_t>(size);
-    std::memcpy(written.was, at, written.size);
+    written.place = size;
+    std::memcpy(written.was, at, static_cast<size_t>(size));
   }
-  // Before something is appended to the list, which stays alive until the attempt is done.
-  void keep_length(PyObject* list) { written_.push_back({.list = list, .size = length_of(list)}); }
+  // Before something is done to a list, which stays alive until the attempt is done: it is appended
+  // to, an element is replaced, or taken off. These elements must be numbers, of which none tells
+  // when it dies.
+  void keep_length(PyObject* list) { note(What::length, list, PyList_GET_SIZE(list)); }
+  void keep_element(PyObject* list, Py_ssize_t at) {
+    note(What::element, list, at, PyList_GET_ITEM(list, at));
+  }
+  void keep_taken(PyObject* list, Py_ssize_t at) {
+    note(What::taken, list, at, PyList_GET_ITEM(list, at));
+  }
   size_t mark() const { return written_.size(); }
   void take_back(size_t mark) {
-    for (; written_.size() > mark; written_.pop_back()) {
-      const Written& last = written_.back();
-      if (last.list == nullptr) {
-        std::memcpy(last.at, last.was, last.size);
-      } else if (PyList_SetSlice(last.list, static_cast<Py_ssize_t>(last.size), PY_SSIZE_T_MAX,
-                                 nullptr) < 0) {
-        PyErr_Clear();  // of a shorter list there is nothing that could fail
-      }
-    }
+    for (; written_.size() > mark; written_.pop_back()) take_back(written_.back());
   }
   void is_done() { written_.clear(); }
 
@@ -54,14 +55,45 @@ class Attempt {
   static constexpr int64_t kUntimed = 1 << 12;  // turns between two looks at the clock
   static constexpr std::chrono::milliseconds kLong{5}, kTooLong{50};
 
+  enum class What : uint8_t { bytes, length, element, taken };
   struct Written {
+    What what = What::bytes;
     std::byte* at = nullptr;
-    PyObject* list = nullptr;
-    size_t size = 0;  // in bytes, or of the list
     std::byte was[8] = {};
+    PyObject* list = nullptr;
+    Py_ssize_t place = 0;  // in the list; its length, or how many bytes
+    Ref object = {};
   };
 
-  static size_t length_of(PyObject* list) { return static_cast<size_t>(PyList_GET_SIZE(list)); }
+  void note(What what, PyObject* list, Py_ssize_t place, PyObject* object = nullptr) {
+    Written& written = written_.emplace_back();
+    written.what = what;
+    written.list = list;
+    written.place = place;
+    if (object != nullptr) written.object = Ref::borrow(object);
+  }
+
+  static void take_back(Written& last) {
+    int status = 0;
+    switch (last.what) {
+      case What::bytes:
+        std::memcpy(last.at, last.was, static_cast<size_t>(last.place));
+        return;
+      case What::length:
+        status = PyList_SetSlice(last.list, last.place, PY_SSIZE_T_MAX, nullptr);
+        break;
+      case What::element:
+        status = PyList_SetItem(last.list, last.place, last.object.release());
+        break;
+      case What::taken:
+        status = PyList_Insert(last.list, last.place, last.object.get());
+        break;
+    }
+    if (status < 0) {  // the list is the replay's own, and so given up with it
+      PyErr_Clear();
+      throw std::bad_alloc();
+    }
+  }
 
   bool lasts(Clock::duration limit) {
     if (turns_ < kUntimed) return false;

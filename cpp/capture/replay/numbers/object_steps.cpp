@@ -28,6 +28,29 @@ bool ElementStep::run(Cell* cells) {
   return read(PySequence_Fast_GET_ITEM(object(), at), result_, cells);
 }
 
+std::optional<Py_ssize_t> ListChangeStep::place(const Cell* cells) const {
+  const Py_ssize_t size = PyList_GET_SIZE(object());
+  Py_ssize_t at = place_ ? cells[*place_].i : size - 1;
+  if (at < 0) at += size;
+  if (at < 0 || at >= size || !number_of(PyList_GET_ITEM(object(), at))) return {};
+  return at;
+}
+
+bool StoreStep::run(Cell* cells) {
+  const auto at = place(cells);
+  Ref made = at ? Ref::steal(object_of(value_.type, cells[value_.cell])) : Ref();
+  if (!made) return PyErr_Clear(), false;
+  attempt_.keep_element(object(), *at);
+  return PyList_SetItem(object(), *at, made.release()) == 0;
+}
+
+bool PopStep::run(Cell* cells) {
+  const auto at = place(cells);
+  if (!at) return false;
+  attempt_.keep_taken(object(), *at);
+  return PyList_SetSlice(object(), *at, *at + 1, nullptr) == 0;
+}
+
 bool LengthStep::run(Cell* cells) {
   cells[result_].i = PySequence_Fast_GET_SIZE(object());
   return true;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "capture/path/steps.h"
+#include "capture/replay/numbers/attempt.h"
 #include "capture/replay/numbers/code.h"
 
 namespace dvm::capture::numbers {
@@ -31,6 +32,37 @@ class ElementStep final : public ObjectStep {
   const std::optional<int32_t> cell_;
   const int64_t place_;
   const Number result_;
+};
+
+// A change of a list: `list[place] = value`, or `list.pop(place)`, with places by their cells.
+class ListChangeStep : public ObjectStep {
+ public:
+  ListChangeStep(std::optional<int32_t> place, Attempt& attempt)
+      : attempt_(attempt), place_(place) {}
+
+ protected:
+  // Of an element that is a number, so that it may be dropped at once; none: the last.
+  std::optional<Py_ssize_t> place(const Cell* cells) const;
+  Attempt& attempt_;
+
+ private:
+  const std::optional<int32_t> place_;
+};
+
+class StoreStep final : public ListChangeStep {
+ public:
+  StoreStep(int32_t place, Number value, Attempt& attempt)
+      : ListChangeStep(place, attempt), value_(value) {}
+  bool run(Cell* cells) override;
+
+ private:
+  const Number value_;
+};
+
+class PopStep final : public ListChangeStep {
+ public:
+  using ListChangeStep::ListChangeStep;
+  bool run(Cell* cells) override;
 };
 
 // How many elements a list or tuple has.
@@ -61,6 +93,10 @@ class BoxedStep final : public ObjectStep {
 
 // Whether it does nothing but compute with the numbers that it is given, and warns of nothing.
 bool may_box(PyObject* callee);
+
+inline PyObject* list_method(const char* name) {  // borrowed
+  return PyDict_GetItemString(PyList_Type.tp_dict, name);
+}
 
 inline bool is_sequence(PyObject* object) {
   return PyList_CheckExact(object) || PyTuple_CheckExact(object);

@@ -310,7 +310,7 @@ bool Turn::take(std::span<const Variable> variables) {
 
 // Nothing stays of a turn that is not for the machine, whatever the loops in it have written.
 bool Turn::run_code() {
-  Attempt* const attempt = attempt_ ? attempt_.get() : outer_attempt_;
+  Attempt* const attempt = this->attempt();
   if (attempt == nullptr) return code_.run();
   const size_t mark = attempt->mark();
   const bool done = code_.run();

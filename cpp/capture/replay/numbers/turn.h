@@ -143,6 +143,8 @@ class Turn {
     size_t slot;
     Number number;
   };
+  // None: nothing is done that would have to be taken back.
+  Attempt* attempt() const { return attempt_ ? attempt_.get() : outer_attempt_; }
   void join();
   bool run_code();
   bool take(std::span<const Variable> variables);
@@ -219,7 +221,7 @@ class Turn {
   std::vector<ItemPart> item_parts_;
   int64_t item_size_ = -1;  // of the tuple; the item is none
   std::vector<std::unique_ptr<InnerLoop>> loops_;
-  std::unique_ptr<Attempt> attempt_;  // if it has loops
+  std::unique_ptr<Attempt> attempt_;  // of its own, if it is within none
   Attempt* outer_attempt_ = nullptr;  // of the turn that it is within
   Ref tag_;                           // what it returns first, if it leaves the loop
   bool was_long_ = false, is_too_long_ = false;

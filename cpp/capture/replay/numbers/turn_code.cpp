@@ -63,11 +63,25 @@ bool looks_into(StepOp op) {
 
 }  // namespace
 
+// One thing behind all else, which has happened or not, need not be taken back.
+bool TurnCode::needs_attempt() const {
+  int appends = 0;
+  for (const auto& [path, step] : steps_) {
+    if (step->op == StepOp::loop_) return true;
+    if (step->op != StepOp::effect_) continue;
+    if (object(path->operands(*step)[1]) != list_method("extend") || ++appends > 1) return true;
+  }
+  return false;
+}
+
 bool TurnCode::append(const Path& path) {
   steps_ = all_steps(path);
+  if (!is_within() && needs_attempt()) turn_.attempt_ = std::make_unique<Attempt>();
   for (const auto& [holder, step] : steps_) {
     if (!append(*holder, *step)) return false;
   }
+  // What is done to arrays as a whole cannot be taken back, so that lists must not be changed, too.
+  if (turn_.attempt_ && array_copies_ > 0 && changes_.changes_lists) return false;
   if (ended_) place_result();
   return ended_;
 }
@@ -156,7 +170,7 @@ bool TurnCode::append(const Path& path, const Step& step) {
     case StepOp::run_:
       return segment(*path.segments[static_cast<size_t>(p[0])]);
     case StepOp::effect_:
-      return appended(p);
+      return changes_list(p);
     case StepOp::list_:
       known(p[0]) = {Known::Is::parts, {}, {p + 2, p + 2 + p[1]}};
       return committed_;
@@ -475,13 +489,9 @@ bool TurnCode::inner_loop(const int32_t* p) {
     const bool has_object = is_same(reg) && object(reg) != nullptr;
     given.push_back({has_object ? reg : -1, value(reg)});
   }
-  if (turn_.outer_attempt_ == nullptr && !turn_.attempt_) {
-    turn_.attempt_ = std::make_unique<Attempt>();
-  }
-  Attempt& attempt = turn_.attempt_ ? *turn_.attempt_ : *turn_.outer_attempt_;
   auto loop =
       std::make_unique<InnerLoop>(loop_of(path_->object(p[1])), p[4 + p[3]], std::move(given),
-                                  std::move(over), changes_.changes_lists, attempt);
+                                  std::move(over), changes_.changes_lists, *turn_.attempt());
   code_.emit(Op::step, 0, 0, literal_of(*loop));
   known(p[0]) = {.is = Known::Is::loop, .loop = loop.get()};
   turn_.loops_.push_back(std::move(loop));
@@ -565,7 +575,8 @@ bool TurnCode::segment_of_numbers(const Segment& segment) {
 }
 
 bool TurnCode::copy(int32_t to, int32_t from) {
-  if (turn_.outer_attempt_ == nullptr && !turn_.same_lists_.empty()) return false;
+  Attempt* const attempt = turn_.attempt();
+  if (attempt == nullptr && !turn_.same_lists_.empty()) return false;
   has_copies_ = true;
   if (known(to).is != Known::Is::place || known(from).is != Known::Is::number) {
     return copy_array(to, from);
@@ -574,8 +585,8 @@ bool TurnCode::copy(int32_t to, int32_t from) {
   if (!value.type.is_element(known(to).number.type.dtype)) return false;
   const auto moves = moves_of(value.type.dtype);
   if (!moves) return false;
-  if (turn_.outer_attempt_ != nullptr) {
-    code_.emit(Op::keep, known(to).number.cell, 0, literal_of(*turn_.outer_attempt_),
+  if (attempt != nullptr) {
+    code_.emit(Op::keep, known(to).number.cell, 0, literal_of(*attempt),
                core::byte_size(value.type.dtype));
   }
   code_.emit(moves->store, known(to).number.cell, value.cell);

@@ -163,8 +163,10 @@ class TurnCode {
   bool copy_array(int32_t to, int32_t from);
   // Where a turn ends with one segment and one copy of what that makes, it is made in place.
   void place_result();
-  // list.extend of a list of one.
-  bool appended(const int32_t* p);
+  // A call that changes a list: list.extend of a list of one, list.__setitem__ and list.pop.
+  bool needs_attempt() const;
+  bool changes_list(const int32_t* p);
+  bool appended(int32_t list, int32_t parts);
 
   // Of the tuple that a turn returns: that the loop goes on, and the variables; or else how it is
   // left, and what is read behind it.
