@@ -383,18 +383,21 @@ class ListValue(Elements[list[Any]]):
     dropped: how many of its last elements were taken off, before `tail` was appended.
     replaced: what was stored, by places in that list, one after the other.
     made_by: of one whose elements can be known after all, what gives them as they were.
+    of_numbers: whether there were only numbers and texts in it then.
     scattered: something else was done, so that only `log` tells what is in it.
     """
 
     cls = list
     dropped = 0
     scattered = False
+    of_numbers = False
     replaced: list[tuple[Any, Any]]
     made_by: Callable[[], list[Any]] | None = None
 
     def open(self, register: int, load: Callable[[], list[Any]]) -> None:
         super().open(register, load)
         self.dropped, self.replaced, self.scattered, self.made_by = 0, [], False, None
+        self.of_numbers = False
 
     @property
     def elements(self) -> list[Any]:

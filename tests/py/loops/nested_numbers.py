@@ -48,6 +48,8 @@ class Writer(OneLoop):
             )
         if kind == 1:
             return self.pick("len(y)", "len(x)", f"y[{self.index()} % 7]", f"g[{self.index()}, 1]")
+        if kind == 3:
+            return self.pick("len(u)", "u[-1]", f"u[{self.index()} % 8]")
         if kind == 2:
             return self.pick("flag", "(not flag)", "(k if flag else n)", "m.size")
         return super().value(depth)
@@ -81,6 +83,18 @@ class Writer(OneLoop):
             self.say(level, self.pick("best = None", f"best = {self.value(1)}", "best = x[i]"))
         elif kind == 6:
             self.say(level, self.pick('mode = "a"', 'mode = "b"', 'mode = "b" if flag else "a"'))
+        elif kind == 9:
+            self.say(
+                level,
+                self.pick(
+                    f"u[{self.index()} % 8] = {self.value(1)}",
+                    f"u[{self.index()} % 8] += 0.5",
+                    f"u.append({self.value(1)})",
+                    "if len(u) > 8: u.pop()",
+                    f"if len(u) > 9: {self.pick('s', 't')} = u.pop()",
+                    "u[k % 8], u[0] = u[0], u[k % 8]",
+                ),
+            )
         elif kind == 7:
             self.say(level, f"g[{self.index()}, {self.pick('0', '1', 'k % 3')}] = {self.value(1)}")
         else:
@@ -120,6 +134,7 @@ class Writer(OneLoop):
             "def f(x, m, s, t, k, n, y):",
             "    i, j, l, h, v, w, p, q = 0, 0, 0, 0, 0.5, 0.0, -1, 2.0",
             '    flag, best, mode, g = True, None, "a", np.zeros((100, 3))',
+            "    u = [0.0] * 8",
         ]
         self.indices = ["i"]
         self.say(1, self.pick("for i in range(n):", "for i in range(1, n):", "while i < n:"))
@@ -127,7 +142,7 @@ class Writer(OneLoop):
             self.say(2, "i += 1")
         self.inner_loop(2)
         self.block(2)
-        self.lines.append("    return s, t, k, i, j, l, h, v, w, p, q, flag, best, mode, g, y")
+        self.lines.append("    return s, t, k, i, j, l, h, v, w, p, q, flag, best, mode, g, y, u")
         return "\n".join(self.lines) + "\n"
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from dvm import reasons
 from dvm.magpy_capture.loops.turns import NEXT
 from dvm.magpy_capture.path.spec import refuse
-from dvm.magpy_capture.python.kinds import NUMBERS
+from dvm.magpy_capture.python.kinds import NUMBERS, is_number
 
 #: steps that find what is no variable of the loop
 FETCHES = frozenset("variable cell cell_of contents preset attribute getattr key cached".split())
@@ -43,6 +43,7 @@ class Body:
     moves: of a carried variable, the places of those whose arrays it may be, or a view of one,
         in the next turn.
     changed: of a variable that is a list which they change, the places of what may come into it.
+    mixed: of those, the ones into which something may come that is no number.
     pins: whether a turn goes its way for one value of a number alone.
     fetches: whether they look at objects that are no variables; arrays: and find arrays there.
     """
@@ -50,6 +51,7 @@ class Body:
     written: set[int] = field(default_factory=set)
     moves: dict[int, set[int]] = field(default_factory=dict)
     changed: dict[int, set[int]] = field(default_factory=dict)
+    mixed: set[int] = field(default_factory=set)
     fetches: bool = False
     arrays: bool = False
     pins: bool = False
@@ -60,7 +62,8 @@ class Body:
             {place: frozenset(origins) for place, origins in each.items()}
             for each in (self.moves, self.changed)
         ]
-        return frozenset(self.written), *flows, self.fetches, self.arrays
+        places = (frozenset(self.written), frozenset(self.mixed))
+        return *places, *flows, self.fetches, self.arrays
 
     def private(self, variables: int) -> set[int]:
         """The variables whose arrays the loop must have to itself.
@@ -100,6 +103,7 @@ class Body:
         origins: dict[int, Origins] = {}
         made: dict[int, tuple[Any, ...]] = {}
         lent: set[int] = set()
+        numbers: set[int] = set()
         filled = {
             step[4][place]
             for step in steps
@@ -117,9 +121,10 @@ class Body:
                 self.arrays = True
             if name == "guard_value" and made.get(rest[0], ("item",))[0] != "item":
                 self.pins = True
-            is_number = name == "guard_type" and issubclass(rest[1], NUMBERS)
-            if is_number and not issubclass(rest[1], np.void):
+            of_number = name == "guard_type" and issubclass(rest[1], NUMBERS)
+            if of_number and not issubclass(rest[1], np.void):
                 origins[rest[0]] = NOWHERE  # nobody can write into it
+                numbers.add(rest[0])
             if name == "lend" and rest[0] in filled:
                 lent.add(rest[0])
             elif name in ("copyto", "set_item", "put", "lend"):
@@ -127,9 +132,11 @@ class Body:
                 lent.update(rest if name == "lend" else ())
             elif name == "effect":
                 self._call(rest, made, origins, variables)
+                self._note_mixed(rest[2], made, numbers)
             elif name == "run":
-                for _, register, *_ in rest[3]:
+                for _, register, kind, *_ in rest[3]:
                     origins[register] = NOWHERE
+                    numbers.update([register] if kind != "array" else [])
             elif name == "loop":
                 # Of what it was lent, it gives nothing that is not guarded to be that.
                 made[rest[0]] = step
@@ -139,6 +146,8 @@ class Body:
             elif name in MAKES:
                 made[rest[0]] = step
                 origins[rest[0]] = _origins_of(step, origins)
+                if name == "constant" and is_number(rest[1]) and not _is_void(rest[1]):
+                    numbers.add(rest[0])
                 if name == "call" and _method(made[rest[1]]) in KEEPS:  # of a copy
                     origins[rest[2][0]] |= origins[rest[2][-1]]
         returned = made[steps[-1][1]][2]
@@ -172,6 +181,7 @@ class Body:
             elsewhere = {ELSEWHERE} if any(each < 0 for each in sources) else set()
             if made[given[place]][0] == "argument":
                 self._append(made[given[place]], found | elsewhere, variables)
+                self.mixed.update([made[given[place]][2]] if place in within.mixed else [])
             else:  # a list of the turn's own
                 origins[given[place]] |= found | elsewhere
 
@@ -193,6 +203,16 @@ class Body:
         else:
             self._append(made[given[0]], parts, variables)
 
+    def _note_mixed(
+        self, given: Sequence[int], made: dict[int, tuple[Any, ...]], numbers: set[int]
+    ) -> None:
+        """What a list is given comes last: a list of it, where it is appended; a place is one."""
+        name, _, *rest = made[given[0]]
+        last = made.get(given[-1], ("",))
+        parts = last[2] if last[0] == "list" else given[-1:]
+        if name == "argument" and len(given) > 1 and not numbers.issuperset(parts):
+            self.mixed.add(rest[0])
+
     def _append(self, to: tuple[Any, ...], parts: Origins, variables: int) -> None:
         if to[0] != "argument" or to[2] >= variables:
             raise refuse(reasons.LOOP_EFFECT, effect("call"))
@@ -203,6 +223,11 @@ class Body:
             if place == ELSEWHERE or place >= variables:
                 raise refuse(reasons.LOOP_EFFECT, "writes into what it iterates over or reaches")
         self.written |= into
+
+
+def _is_void(value: Any) -> bool:
+    """Whether it is a NumPy scalar of fields, which may be a view of an array."""
+    return issubclass(type(value), np.void)
 
 
 def _method(step: tuple[Any, ...]) -> Any:

@@ -14,6 +14,7 @@ from dvm.magpy_capture.loops.turns import Turns
 from dvm.magpy_capture.part import Part
 from dvm.magpy_capture.path.program import describe
 from dvm.magpy_capture.path.spec import refuse
+from dvm.magpy_capture.python.made_lists import is_of_numbers
 from dvm.magpy_capture.python.open_lists import is_open_list
 from dvm.magpy_capture.values import (
     Abstract,
@@ -115,8 +116,11 @@ class LoopLists(Part):
     def leave(self, entry: Entry, registers: list[int], filled: dict[int, int]) -> None:
         """Nobody but the replay knows what is in the lists that it has changed."""
         self._entered[entry.turns.enter] = (entry, registers, [])
+        mixed = {id(entry.values[place]) for place in entry.body.mixed}
         for value in {id(each): each for each in self.changed(entry)}.values():
+            of_numbers = is_of_numbers(value) and id(value) not in mixed
             self._open(entry.turns, value, filled[id(value)])
+            value.of_numbers = of_numbers
 
     def _open(self, turns: Turns, value: ListValue, register: int) -> None:
         """Only the replay knows what is in it: it may be handed on, and changed."""

@@ -32,6 +32,7 @@ from dvm.magpy_capture.part import Part
 from dvm.magpy_capture.path.program import describe
 from dvm.magpy_capture.path.spec import NotCapturable, PathSpec, refuse
 from dvm.magpy_capture.python.kinds import is_number
+from dvm.magpy_capture.python.made_lists import is_of_numbers
 from dvm.magpy_capture.python.open_lists import is_open_list
 from dvm.magpy_capture.python.varying import KnownValues
 from dvm.magpy_capture.values import (
@@ -323,8 +324,9 @@ class Loops(Part):
             getattr(value, "changed", False) for value in self.heap.reached.values()
         ):
             raise refuse(reasons.LOOP_STATE, "an object that the loop may look at")
-        for value in [*values, *entry.bases]:
+        for place, value in enumerate([*values, *entry.bases]):
             held = isinstance(value, (*PLAIN, Tensor, RangeValue))
+            held = held or (is_of_numbers(value) and place not in body.mixed)
             if isinstance(value, Literal) and type(value.object) in (list, dict, set):
                 held = False
             if not held and wrote:

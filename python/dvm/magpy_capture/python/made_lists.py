@@ -11,9 +11,10 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from dvm.magpy_capture.part import Part
 from dvm.magpy_capture.python.kinds import is_number
-from dvm.magpy_capture.python.open_lists import is_open_list
 from dvm.magpy_capture.values import (
     Abstract,
     Host,
@@ -36,7 +37,7 @@ class MadeLists(Part):
     def repeated(self, parts: ListValue, count: Abstract, seen: Any) -> ListValue:
         """`parts * count`, of any number where that is one of the path."""
         count = resolve(count)
-        if not _is_open_number(count) or not _is_of_numbers(parts):
+        if not _is_open_number(count) or parts.is_open or not is_of_numbers(parts):
             return ListValue(parts.elements * self.indexing.integer(count), object=seen)
         times = self.program.register_of(count)
         once = self.program.register_of(parts)
@@ -46,12 +47,13 @@ class MadeLists(Part):
 
     def joined(self, a: ListValue, b: ListValue, seen: Any) -> ListValue:
         """`a + b`, which is open where one of them is."""
-        if not (a.is_open or b.is_open) or not all(e.is_open or _is_of_numbers(e) for e in (a, b)):
+        if not (a.is_open or b.is_open) or not all(e.is_open or is_of_numbers(e) for e in (a, b)):
             return ListValue([*a.elements, *b.elements], object=seen)
         first, second = self._loader(a), self._loader(b)
         given = [self._register(each) for each in (a, b)]
         made = self.program.step("operator", "+", *given)
-        return self._made(made, lambda: [*first(), *second()], seen)
+        of_numbers = is_of_numbers(a) and is_of_numbers(b)
+        return self._made(made, lambda: [*first(), *second()], seen, of_numbers)
 
     def of_range(self, value: Abstract, seen: Any) -> ListValue | None:
         """`list(range(...))`."""
@@ -69,12 +71,14 @@ class MadeLists(Part):
     ) -> ListValue:
         """A copy in that register, of all or a part."""
         load = self._loader(source)
-        return self._made(register, load if part is None else lambda: load()[part.object], seen)
+        given = load if part is None else lambda: load()[part.object]
+        return self._made(register, given, seen, is_of_numbers(source))
 
-    def _made(self, register: int, load: Load, seen: Any) -> ListValue:
+    def _made(self, register: int, load: Load, seen: Any, of_numbers: bool = True) -> ListValue:
         made = ListValue(object=seen)
         made.open(register, lambda: self._loaded(load, made.log))
         made.made_by = load
+        made.of_numbers = of_numbers
         self.heap.remember(seen, made, register)
         return made
 
@@ -118,15 +122,25 @@ def _is_open_number(value: Abstract) -> bool:
     return isinstance(value, Host) and type(value.object) is int
 
 
-def _is_of_numbers(value: ListValue) -> bool:
-    """Whether it has only numbers, texts, truths and None, which stay what they are."""
-    if is_open_list(value) or value.register >= 0 or value.cls is not list:
+def is_of_numbers(value: Abstract) -> bool:
+    """Whether it is a list of the program's own with only numbers, texts, truths and None in it.
+
+    These stay what they are, and none of them is an array that could be written.
+    """
+    if not isinstance(value, ListValue) or value.cls is not list:
         return False
-    return all(
-        isinstance(part, (Literal, Host, Size))
-        and (isinstance(part, Size) or is_number(part.object))
-        for part in map(resolve, value.elements)
-    )
+    if value.is_open:
+        parts = [part for entry in value.log for part in entry.given]
+        return value.of_numbers and all(map(_is_number, parts))
+    return value.register < 0 and all(map(_is_number, value.elements))
 
 
-__all__ = ["MadeLists"]
+def _is_number(value: Abstract) -> bool:
+    value = resolve(value)
+    if isinstance(value, Size):
+        return True
+    known = isinstance(value, (Literal, Host)) and is_number(value.object)
+    return known and not issubclass(type(value.object), np.void)  # which may be a view
+
+
+__all__ = ["MadeLists", "is_of_numbers"]
