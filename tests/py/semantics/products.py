@@ -356,6 +356,19 @@ def einsums_of_every_kind(w: World) -> None:
 
 
 @case
+def einsum_of_an_axis_that_one_operand_has_alone(w: World) -> None:
+    """NumPy's path sums it in the dtype of that operand, where integers wrap."""
+    for optimize in (True, "greedy", False):
+        f = w.compiled(
+            lambda x, d, optimize=optimize: np.einsum("ij,ip->i", x, d, optimize=optimize)
+        )
+        for dtype in ("?", "i1", "i4", "f4", "f8", "u1"):
+            for n in (3, 4, 1, 0):
+                w(f, np.ones((2, n)), np.ones((2, 300), dtype))
+                w(f, np.ones((2, n), dtype), np.ones((2, 300), "i8"))
+
+
+@case
 def einsum_of_numbered_labels(w: World) -> None:
     @w.compiled
     def f(a, b):

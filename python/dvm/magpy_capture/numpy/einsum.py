@@ -58,6 +58,9 @@ def einsum(
     name = lower.shapes.common_dtype(parts) if is_none(dtype) else lower.ufuncs.dtype_name(dtype)
     if not all(np.can_cast(part.dtype, name, lower.indexing.plain(casting)) for part in parts):
         raise refuse(reasons.SUMS_OF_PRODUCTS, text)
+    if path is not False and any(part.dtype != name for part in parts):
+        # On its way NumPy sums an axis of one operand alone in the dtype of that: integers wrap.
+        raise refuse(reasons.SUMS_OF_PRODUCTS, text)
     into = lower.ufunc_methods.result_array(out)
     if into is not None:
         if into.dtype != name or any(into.storage is part.storage for part in parts):
