@@ -2,7 +2,6 @@
 
 #include "capture/library/library.h"
 #include "capture/replay/numbers/graph_code.h"
-#include "capture/replay/numbers/object_steps.h"
 #include "capture/replay/numbers/operators.h"
 #include "capture/replay/numbers/turn_code.h"
 #include "core/passes/passes.h"
@@ -246,50 +245,6 @@ void TurnCode::place_result() {
   }
   segment_step_->place(static_cast<size_t>(place - segment_outputs_.begin()), copy_step_->target());
   copy_step_->follow(*segment_step_);
-}
-
-bool TurnCode::changes_list(const int32_t* p) {
-  static PyObject *const extend = list_method("extend"), *const set = list_method("__setitem__"),
-                         *const pop = list_method("pop");
-  const int32_t count = p[2], list = p[3];
-  if (count < 1 || p[3 + count] >= 0 || !is_same(p[1]) || !is_same(list)) return false;
-  if (object(list) == nullptr || !PyList_CheckExact(object(list))) return false;
-  PyObject* const callee = object(p[1]);
-  if (callee == extend && count == 2) return appended(list, p[4]);
-  Attempt* const attempt = turn_.attempt();
-  if (attempt == nullptr) return false;
-  std::optional<int32_t> place;
-  if (count > 1) {
-    const auto key = number(p[4]);
-    if (!key || key->type.kind != Kind::integer) return false;
-    place = key->cell;
-  }
-  if (callee == set && count == 3) {
-    const auto given = known(p[5]).is_of_array ? std::nullopt : value(p[5]);
-    if (given) append_object_step<StoreStep>(list, *place, *given, *attempt);
-    return given.has_value();
-  }
-  if (callee != pop || count > 2) return false;
-  append_object_step<PopStep>(list, place, *attempt);
-  return true;
-}
-
-bool TurnCode::appended(int32_t list, int32_t parts) {
-  Attempt* const attempt = turn_.attempt();
-  if (attempt == nullptr && (has_copies_ || !turn_.same_lists_.empty())) return false;
-  if (known(parts).is != Known::Is::parts || known(parts).parts.size() != 1) return false;
-  const int32_t part = known(parts).parts[0];
-  AppendStep* step = nullptr;
-  if (known(part).is == Known::Is::array) {
-    if (attempt != nullptr || !is_whole(known(part).slot)) return false;
-    step = &append_step<AppendStep>(*known(part).slot);
-  } else {
-    const auto given = number(part);
-    if (!given || is_same(part) || known(part).is_of_array) return false;
-    step = &append_step<AppendStep>(*given, attempt);
-  }
-  turn_.same_lists_.push_back({list, step});
-  return true;
 }
 
 }  // namespace dvm::capture::numbers

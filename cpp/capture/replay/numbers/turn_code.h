@@ -1,5 +1,5 @@
 // The steps of a path as instructions of the machine, for one turn: those of numbers are in
-// turn_code.cpp, those of arrays in turn_arrays.cpp.
+// turn_code.cpp, those of arrays, lists and loops in files of their own.
 #pragma once
 
 #include <algorithm>
