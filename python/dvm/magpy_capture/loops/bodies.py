@@ -6,12 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
 from dvm import reasons
 from dvm.magpy_capture.loops.turns import NEXT
 from dvm.magpy_capture.path.spec import refuse
-from dvm.magpy_capture.python.kinds import NUMBERS, is_number
+from dvm.magpy_capture.python.kinds import NUMBERS, is_number, is_view_type, may_be_view
 
 #: steps that find what is no variable of the loop
 FETCHES = frozenset("variable cell cell_of contents preset attribute getattr key cached".split())
@@ -122,7 +120,7 @@ class Body:
             if name == "guard_value" and made.get(rest[0], ("item",))[0] != "item":
                 self.pins = True
             of_number = name == "guard_type" and issubclass(rest[1], NUMBERS)
-            if of_number and not issubclass(rest[1], np.void):
+            if of_number and not is_view_type(rest[1]):
                 origins[rest[0]] = NOWHERE  # nobody can write into it
                 numbers.add(rest[0])
             if name == "lend" and rest[0] in filled:
@@ -146,7 +144,7 @@ class Body:
             elif name in MAKES:
                 made[rest[0]] = step
                 origins[rest[0]] = _origins_of(step, origins)
-                if name == "constant" and is_number(rest[1]) and not _is_void(rest[1]):
+                if name == "constant" and is_number(rest[1]) and not may_be_view(rest[1]):
                     numbers.add(rest[0])
                 if name == "call" and _method(made[rest[1]]) in KEEPS:  # of a copy
                     origins[rest[2][0]] |= origins[rest[2][-1]]
@@ -223,11 +221,6 @@ class Body:
             if place == ELSEWHERE or place >= variables:
                 raise refuse(reasons.LOOP_EFFECT, "writes into what it iterates over or reaches")
         self.written |= into
-
-
-def _is_void(value: Any) -> bool:
-    """Whether it is a NumPy scalar of fields, which may be a view of an array."""
-    return issubclass(type(value), np.void)
 
 
 def _method(step: tuple[Any, ...]) -> Any:

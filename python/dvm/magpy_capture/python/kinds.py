@@ -75,6 +75,15 @@ def is_number(value: Any) -> bool:
     return issubclass(type(value), NUMBERS)
 
 
+def is_view_type(type_: type) -> bool:
+    """Whether it is the class of NumPy's scalars of fields, which may be views of an array."""
+    return issubclass(type_, np.void)
+
+
+def may_be_view(value: Any) -> bool:
+    return is_view_type(type(value))
+
+
 def is_fixed(value: Abstract) -> bool:
     """Whether `value` is the same object or an equal constant on every call."""
     value = resolve(value)

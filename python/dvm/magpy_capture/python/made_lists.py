@@ -11,10 +11,8 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from dvm.magpy_capture.part import Part
-from dvm.magpy_capture.python.kinds import is_number
+from dvm.magpy_capture.python.kinds import is_number, may_be_view
 from dvm.magpy_capture.values import (
     Abstract,
     Host,
@@ -132,7 +130,9 @@ def is_of_numbers(value: Abstract) -> bool:
     if value.is_open:
         parts = [part for entry in value.log for part in entry.given]
         return value.of_numbers and all(map(_is_number, parts))
-    return value.register < 0 and all(map(_is_number, value.elements))
+    if value.register >= 0 or not value.is_read:  # nobody shall read it for this
+        return False
+    return all(map(_is_number, value.elements))
 
 
 def _is_number(value: Abstract) -> bool:
@@ -140,7 +140,7 @@ def _is_number(value: Abstract) -> bool:
     if isinstance(value, Size):
         return True
     known = isinstance(value, (Literal, Host)) and is_number(value.object)
-    return known and not issubclass(type(value.object), np.void)  # which may be a view
+    return known and not may_be_view(value.object)
 
 
 __all__ = ["MadeLists", "is_of_numbers"]
