@@ -38,6 +38,7 @@ from dvm.magpy_capture.python.varying import KnownValues
 from dvm.magpy_capture.values import (
     Abstract,
     DictValue,
+    Host,
     Instance,
     IteratorValue,
     ListValue,
@@ -337,6 +338,9 @@ class Loops(Part):
                 for other in [*values[:place], *values[place + 1 :], *entry.bases]:
                     if isinstance(other, Tensor) and other.storage is value.storage:
                         raise refuse(reasons.LOOP_VIEW, name)
+            elif isinstance(value, Host) and not is_number(value.object):
+                # Its turns would write into the caller's own, before the path is known to hold.
+                raise refuse(reasons.LOOP_VARIABLE, name, describe(value))
             elif not isinstance(value, PLAIN) and not isinstance(value, Tensor):
                 raise refuse(reasons.LOOP_VARIABLE, name, describe(value))
 
