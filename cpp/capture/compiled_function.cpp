@@ -7,6 +7,7 @@
 #include "capture/path/path_tree.h"
 #include "capture/path/reasons.h"
 #include "capture/record/recorder.h"
+#include "capture/replay/likely.h"
 #include "capture/replay/loop.h"
 #include "capture/stance.h"
 #include "core/error.h"
@@ -181,8 +182,7 @@ Outcome CompiledFunction::find(Call& call) {
   const Running running(running_);
   const size_t likely = likely_ < roots_.size() ? likely_ : 0;
   for (size_t k = 0; k < roots_.size(); ++k) {
-    // The likely one first, then the others in order.
-    const size_t i = k == 0 ? likely : k <= likely ? k - 1 : k;
+    const size_t i = likely_first(k, likely);
     if (i >= roots_.size()) continue;
     call.spares_opaque = !call.rehearsal && !backoff_.may_lose_opaque(stats_.hits);
     const Outcome outcome = replay(*roots_[i], call);

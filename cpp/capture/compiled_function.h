@@ -81,9 +81,10 @@ class CompiledFunction {
   Outcome find(Call& call);
   // The original, for a call that began at `begin` (0: no clock was read) and was not served.
   template <typename Original>
-  PyObject* compared(const Original& original);
-  template <typename Original>
   PyObject* unserved(int64_t begin, const Original& original);
+  // The original in place of a hit, to be compared with that.
+  template <typename Original>
+  PyObject* compared(const Original& original);
   // A call that is not compiled: in parts where there are some, else `original`.
   template <typename Original>
   PyObject* uncompiled(PyObject* const* args, size_t nargsf, PyObject* keywords,

@@ -6,6 +6,7 @@
 
 #include "capture/path/path_tree.h"
 #include "capture/replay/frame.h"
+#include "capture/replay/likely.h"
 #include "capture/replay/lock.h"
 #include "capture/replay/numbers/stretch.h"
 #include "vm/target/watch.h"
@@ -71,8 +72,7 @@ bool Loop::may_learn(const Frame& frame) const {
 
 Outcome Loop::turn(Call& call) {
   for (size_t k = 0; k < roots_.size(); ++k) {
-    // The likely one first, then the others in order.
-    const size_t i = k == 0 ? likely_ : k <= likely_ ? k - 1 : k;
+    const size_t i = likely_first(k, likely_);
     const Outcome outcome = replay(*roots_[i], call);
     if (outcome == Outcome::missed && !call.wrote) continue;
     likely_ = i;

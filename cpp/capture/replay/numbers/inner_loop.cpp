@@ -3,35 +3,32 @@
 #include <algorithm>
 #include <utility>
 
+#include "capture/replay/likely.h"
 #include "capture/replay/loop.h"
 
 namespace dvm::capture::numbers {
 
-Changes InnerLoop::changes_of(const Loop& loop, const std::vector<Given>& given,
-                              bool changes_lists) {
-  Changes changes =
-      numbers::changes_of(loop.paths(), loop.layout().variables, loop.layout().carried);
-  for (size_t i = 0; i < given.size(); ++i) {
-    if (given[i].reg < 0) changes.slots[i] = true;
+// What its turns change, or the turns around it, and the ways that its turns go.
+void InnerLoop::find_bodies() {
+  paths_ = loop_.paths().size();
+  changes_ = changes_of(loop_.paths(), loop_.layout().variables, loop_.layout().carried);
+  for (size_t i = 0; i < given_.size(); ++i) {
+    if (given_[i].reg < 0) changes_.slots[i] = true;
   }
-  changes.changes_lists = changes.changes_lists || changes_lists;
-  return changes;
+  changes_.changes_lists = changes_.changes_lists || changes_lists_;
+  bodies_.clear();
+  exits_.clear();
+  for (const auto& path : loop_.paths()) {
+    const Returned returned = returned_by(*path);
+    if (returned.tag == nullptr) continue;
+    auto& kind = PyLong_AsLong(returned.tag) == Loop::kNext ? bodies_ : exits_;
+    kind.push_back({.path = path.get()});
+  }
 }
 
 bool InnerLoop::fill(std::span<const Ref> registers) {
   if (loop_.version() != version_) return false;
-  const bool is_new = std::exchange(paths_, loop_.paths().size()) != loop_.paths().size();
-  if (is_new) {
-    bodies_.clear();
-    exits_.clear();
-    changes_ = changes_of(loop_, given_, changes_lists_);
-    for (const auto& path : loop_.paths()) {
-      const Returned returned = returned_by(*path);
-      if (returned.tag == nullptr) continue;
-      auto& kind = PyLong_AsLong(returned.tag) == Loop::kNext ? bodies_ : exits_;
-      kind.push_back({.path = path.get()});
-    }
-  }
+  if (paths_ != loop_.paths().size()) find_bodies();
   arguments_.assign(given_.size() + 1, nullptr);
   for (size_t i = 0; i < given_.size(); ++i) {
     if (given_[i].reg < 0) continue;
@@ -100,7 +97,7 @@ bool InnerLoop::begin_items(Cell* cells, Items& items) const {
 
 int64_t InnerLoop::turns(Items& items, bool& more) {
   for (size_t k = 0; k < bodies_.size(); ++k) {
-    const size_t i = k == 0 ? likely_ : k <= likely_ ? k - 1 : k;
+    const size_t i = likely_first(k, likely_);
     if (!bodies_[i].is_ready) continue;
     const int64_t made = bodies_[i].turn->run(variables_, items, kUntimed, more);
     if (made == 0) continue;

@@ -26,9 +26,8 @@ class InnerLoop final : public CellStep {
     std::optional<Number> number = {};
   };
   // What it iterates over: a range by the cells of its start, stop and step; what is the same in
-  // all turns, by the register of an object, or of arguments and behind them what is called with
-  // these
-  // (`enumerate`, `zip`); or nothing.
+  // all turns, by the register of an object, or by those of arguments and, behind them, of what is
+  // called with these (`enumerate`, `zip`); or nothing.
   struct Over {
     std::vector<int32_t> range = {}, same = {};
   };
@@ -41,9 +40,6 @@ class InnerLoop final : public CellStep {
         over_(std::move(over)),
         changes_lists_(changes_lists),
         attempt_(attempt) {}
-
-  // Which variables its turns change, or the turns around it.
-  static Changes changes_of(const Loop& loop, const std::vector<Given>& given, bool changes_lists);
 
   // Part `index` of the loop's value goes to that cell, and is of that type; the first one, which
   // says how the loop was left, to that of `tag`.
@@ -70,6 +66,7 @@ class InnerLoop final : public CellStep {
   static constexpr int kChances = 3;         // of a path to be made for the machine
   static constexpr int64_t kUntimed = 1024;  // turns between two looks at how long it takes
 
+  void find_bodies();
   bool make(Body& body);
   bool find_items(std::span<const Ref> registers);
   bool begin_items(Cell* cells, Items& items) const;

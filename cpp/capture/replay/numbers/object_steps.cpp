@@ -10,6 +10,14 @@ namespace dvm::capture::numbers {
 
 namespace {
 
+// Counted from the end below 0; none: there is no such element.
+std::optional<Py_ssize_t> place_in(PyObject* sequence, int64_t place) {
+  const Py_ssize_t size = PySequence_Fast_GET_SIZE(sequence);
+  const int64_t at = place < 0 ? place + size : place;
+  if (at < 0 || at >= size) return {};
+  return at;
+}
+
 // False: it is none of that type.
 bool read(PyObject* object, const Number& number, Cell* cells) {
   const auto value = number_of(object);
@@ -21,19 +29,13 @@ bool read(PyObject* object, const Number& number, Cell* cells) {
 }  // namespace
 
 bool ElementStep::run(Cell* cells) {
-  const Py_ssize_t size = PySequence_Fast_GET_SIZE(object());
-  int64_t at = cell_ ? cells[*cell_].i : place_;
-  if (at < 0) at += size;
-  if (at < 0 || at >= size) return false;
-  return read(PySequence_Fast_GET_ITEM(object(), at), result_, cells);
+  const auto at = place_in(object(), cells[place_].i);
+  return at && read(PySequence_Fast_GET_ITEM(object(), *at), result_, cells);
 }
 
 std::optional<Py_ssize_t> ListChangeStep::place(const Cell* cells) const {
-  const Py_ssize_t size = PyList_GET_SIZE(object());
-  Py_ssize_t at = place_ ? cells[*place_].i : size - 1;
-  if (at < 0) at += size;
-  if (at < 0 || at >= size || !number_of(PyList_GET_ITEM(object(), at))) return {};
-  return at;
+  const auto at = place_in(object(), cells[place_].i);
+  return at && number_of(PyList_GET_ITEM(object(), *at)) ? at : std::nullopt;
 }
 
 bool StoreStep::run(Cell* cells) {

@@ -21,32 +21,29 @@ class ObjectStep : public CellStep {
   PyObject* object_ = nullptr;
 };
 
-// An element of a list or tuple, by a cell that has its place, or the place itself.
+// An element of a list or tuple, by the cell that has its place.
 class ElementStep final : public ObjectStep {
  public:
-  ElementStep(std::optional<int32_t> cell, int64_t place, Number result)
-      : cell_(cell), place_(place), result_(result) {}
+  ElementStep(int32_t place, Number result) : place_(place), result_(result) {}
   bool run(Cell* cells) override;
 
  private:
-  const std::optional<int32_t> cell_;
-  const int64_t place_;
+  const int32_t place_;
   const Number result_;
 };
 
 // A change of a list: `list[place] = value`, or `list.pop(place)`, with places by their cells.
 class ListChangeStep : public ObjectStep {
  public:
-  ListChangeStep(std::optional<int32_t> place, Attempt& attempt)
-      : attempt_(attempt), place_(place) {}
+  ListChangeStep(int32_t place, Attempt& attempt) : attempt_(attempt), place_(place) {}
 
  protected:
-  // Of an element that is a number, so that it may be dropped at once; none: the last.
+  // Of an element that is a number, so that it may be dropped at once; none: it is another object.
   std::optional<Py_ssize_t> place(const Cell* cells) const;
   Attempt& attempt_;
 
  private:
-  const std::optional<int32_t> place_;
+  const int32_t place_;
 };
 
 class StoreStep final : public ListChangeStep {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "capture/replay/likely.h"
 #include "core/ops/fp_flags.h"
 
 namespace dvm::capture::numbers {
@@ -113,7 +114,7 @@ bool Stretch::prepare(std::span<const Ref> variables, const Ref& item) {
 
 int64_t Stretch::turns(std::span<Variable> variables, Items& items, int64_t most, bool& more) {
   for (size_t k = 0; k < turns_.size(); ++k) {
-    const size_t i = k == 0 ? likely_ : k <= likely_ ? k - 1 : k;
+    const size_t i = likely_first(k, likely_);
     const int64_t made = turns_[i].turn->run(variables, items, most, more);
     if (made == 0) continue;
     likely_ = i;

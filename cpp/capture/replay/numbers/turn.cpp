@@ -18,6 +18,19 @@ using Clock = std::chrono::steady_clock;
 // A turn that takes longer gains nothing here.
 constexpr std::chrono::microseconds kSlow{50};
 
+// In a turn of these paths, or of loops within.
+bool changes_lists(const std::vector<std::unique_ptr<Path>>& paths) {
+  const auto is_change = [](const Path& path, const Step& step) {
+    return step.op == StepOp::effect_ ||
+           (step.op == StepOp::loop_ &&
+            changes_lists(loop_of(path.object(path.operands(step)[1])).paths()));
+  };
+  return std::ranges::any_of(paths, [&](const auto& path) {
+    return std::ranges::any_of(path->steps,
+                               [&](const Step& step) { return is_change(*path, step); });
+  });
+}
+
 }  // namespace
 
 const Path& root_of(const Path& path) {
@@ -73,18 +86,6 @@ Changes changes_of(const std::vector<std::unique_ptr<Path>>& paths, int32_t vari
   }
   found.changes_lists = changes_lists(paths);
   return found;
-}
-
-bool changes_lists(const std::vector<std::unique_ptr<Path>>& paths) {
-  const auto is_change = [](const Path& path, const Step& step) {
-    return step.op == StepOp::effect_ ||
-           (step.op == StepOp::loop_ &&
-            changes_lists(loop_of(path.object(path.operands(step)[1])).paths()));
-  };
-  return std::ranges::any_of(paths, [&](const auto& path) {
-    return std::ranges::any_of(path->steps,
-                               [&](const Step& step) { return is_change(*path, step); });
-  });
 }
 
 Turn::Turn() = default;

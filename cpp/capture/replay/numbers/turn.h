@@ -92,7 +92,6 @@ struct Changes {
 // Of the turns of a loop, as far as its paths tell.
 Changes changes_of(const std::vector<std::unique_ptr<Path>>& paths, int32_t variables,
                    const std::vector<int32_t>& carried);
-bool changes_lists(const std::vector<std::unique_ptr<Path>>& paths);
 
 class InnerLoop;
 class ObjectStep;

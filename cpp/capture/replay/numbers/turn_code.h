@@ -135,7 +135,7 @@ class TurnCode {
   bool listed(const Step& step, const int32_t* p);
   bool is_sequence(int32_t reg);
   int32_t length(int32_t sequence);
-  bool place(int32_t result, int32_t sequence, std::optional<int32_t> cell, int64_t at);
+  bool place(int32_t result, int32_t sequence, int32_t at);
 
   // Ranges and iterators, loops over them, and the parts of what they give.
   bool iterates(const int32_t* p);

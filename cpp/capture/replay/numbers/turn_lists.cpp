@@ -10,7 +10,8 @@ bool TurnCode::is_sequence(int32_t reg) {
 bool TurnCode::listed(const Step& step, const int32_t* p) {
   switch (step.op) {
     case StepOp::item_:
-      return is_sequence(p[1]) && PyList_Check(object(p[1])) && place(p[0], p[1], {}, p[2]);
+      return is_sequence(p[1]) && PyList_Check(object(p[1])) &&
+             place(p[0], p[1], code_.integer(p[2]));
     case StepOp::operator_:
       if (!is_sequence(p[2])) return false;
       if (static_cast<Operator>(p[1]) == Operator::length) {
@@ -18,7 +19,7 @@ bool TurnCode::listed(const Step& step, const int32_t* p) {
       }
       if (static_cast<Operator>(p[1]) == Operator::getitem) {
         const auto at = number(p[3]);
-        return at && at->type.kind == Kind::integer && place(p[0], p[2], at->cell, 0);
+        return at && at->type.kind == Kind::integer && place(p[0], p[2], at->cell);
       }
       return false;
     case StepOp::guard_length_:
@@ -40,11 +41,11 @@ int32_t TurnCode::length(int32_t sequence) {
   return cell;
 }
 
-bool TurnCode::place(int32_t result, int32_t sequence, std::optional<int32_t> cell, int64_t at) {
+bool TurnCode::place(int32_t result, int32_t sequence, int32_t at) {
   const auto type = type_of(result);
   if (!type || !type->is_number()) return false;
   const Number element{code_.cell(), *type};
-  append_object_step<ElementStep>(sequence, cell, at, element);
+  append_object_step<ElementStep>(sequence, at, element);
   return define(result, element);
 }
 
@@ -58,19 +59,15 @@ bool TurnCode::changes_list(const int32_t* p) {
   if (callee == extend && count == 2) return appended(list, p[4]);
   Attempt* const attempt = turn_.attempt();
   if (attempt == nullptr) return false;
-  std::optional<int32_t> place;
-  if (count > 1) {
-    const auto key = number(p[4]);
-    if (!key || key->type.kind != Kind::integer) return false;
-    place = key->cell;
-  }
+  const auto key = count > 1 ? number(p[4]) : Number{code_.integer(-1), {Kind::integer}};
+  if (!key || key->type.kind != Kind::integer) return false;
   if (callee == set && count == 3) {
     const auto given = known(p[5]).is_of_array ? std::nullopt : value(p[5]);
-    if (given) append_object_step<StoreStep>(list, *place, *given, *attempt);
+    if (given) append_object_step<StoreStep>(list, key->cell, *given, *attempt);
     return given.has_value();
   }
   if (callee != pop || count > 2) return false;
-  append_object_step<PopStep>(list, place, *attempt);
+  append_object_step<PopStep>(list, key->cell, *attempt);
   return true;
 }
 
