@@ -7,6 +7,7 @@
 #include "capture/path/path_tree.h"
 #include "capture/path/reasons.h"
 #include "capture/record/recorder.h"
+#include "capture/replay/interrupted.h"
 #include "capture/replay/likely.h"
 #include "capture/replay/loop.h"
 #include "capture/stance.h"
@@ -232,7 +233,8 @@ PyObject* CompiledFunction::call(PyObject* self, PyObject* const* args, size_t n
   const int64_t begin = backoff_.watches() || backoff_.compares() ? Backoff::now() : 0;
   const Outcome outcome = find(call);
   if (outcome != Outcome::missed) ++call.path->hits;
-  if (call.opaque > 0 && outcome != Outcome::done && outcome != Outcome::raised) {
+  if (call.opaque > 0 && outcome != Outcome::done && outcome != Outcome::raised &&
+      outcome != Outcome::interrupted) {
     backoff_.lost_opaque();
   }
   stats_.opaque += call.opaque;
@@ -244,6 +246,9 @@ PyObject* CompiledFunction::call(PyObject* self, PyObject* const* args, size_t n
       return call.value;
     case Outcome::raised:
       return nullptr;
+    case Outcome::interrupted:
+      ++stats_.fallbacks;
+      return raise_within(code_of(function_), call.interrupted_at, original);
     case Outcome::missed:
       return missed(self, call, begin);
     case Outcome::dropped:
@@ -421,7 +426,9 @@ bool CompiledFunction::serves(PyObject* const* bound) {
     Call call{.arguments = bound, .rehearsal = true, .spares_opaque = true};
     const Outcome outcome = replay(*roots_[i], call);
     Py_XDECREF(call.value);
-    if (outcome != Outcome::missed) return outcome != Outcome::raised;
+    if (outcome != Outcome::missed) {
+      return outcome != Outcome::raised && outcome != Outcome::interrupted;
+    }
   }
   return false;
 }

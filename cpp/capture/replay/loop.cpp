@@ -109,7 +109,7 @@ PyObject* Loop::run_turns(Frame& frame, PyObject* iterator, std::span<PyObject* 
     const bool breaks = unbroken++ % kUnbroken == 0;
     if (breaks) stretch.forget();
     if (stretch.is_empty() && PyErr_CheckSignals() < 0) {
-      result.outcome = Outcome::raised;
+      result.outcome = Outcome::interrupted;
       return nullptr;
     }
     if (breaks && !others.let_run()) {
@@ -177,7 +177,8 @@ bool loop_(Frame& f, const int32_t* p) {
   f.call.wrote = f.call.wrote || (f.call.lends && wrote);
   // What is not a way that no turn has gone yet is for the original.
   if (value == nullptr && outcome != Outcome::missed) {
-    f.outcome = outcome == Outcome::spared ? Outcome::spared : Outcome::dropped;
+    const bool is_told = outcome == Outcome::spared || outcome == Outcome::interrupted;
+    f.outcome = is_told ? outcome : Outcome::dropped;
   }
   return f.define(p[0], value);
 }

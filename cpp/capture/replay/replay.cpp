@@ -33,6 +33,12 @@ bool must_raise() {
          (!PyErr_ExceptionMatches(PyExc_Exception) || PyErr_ExceptionMatches(PyExc_RecursionError));
 }
 
+bool is_interrupted(const Frame& frame) {
+  if (frame.committed) return false;
+  return frame.outcome == Outcome::interrupted ||
+         (PyErr_Occurred() && PyErr_ExceptionMatches(PyExc_KeyboardInterrupt));
+}
+
 // Before the commit nothing may stay behind.
 Outcome give_up(Frame& frame, Outcome outcome) {
   frame.raising.leave();
@@ -64,6 +70,10 @@ Outcome run_steps(Frame& frame, const Step*& step) {
       continue;
     }
     if (frame.outcome == Outcome::spared) return give_up(frame, Outcome::spared);
+    if (is_interrupted(frame)) {
+      frame.call.interrupted_at = frame.path->location(*step);
+      return give_up(frame, Outcome::interrupted);
+    }
     // What a turn of a loop could not compute is a drop, not a miss.
     const bool drops = frame.outcome == Outcome::dropped;
     switch (drops ? Category::compute : info(step->op).category) {
@@ -148,7 +158,7 @@ Outcome replay(const Path& root, Call& call) {
 
 struct StepRunner::State {
   State(const Path& root, PyObject* const* arguments)
-      : call{.arguments = arguments},
+      : call{.arguments = arguments, .minds_signals = false},
         registers(root.registers),
         frame{call, registers.data(), &root} {}
 

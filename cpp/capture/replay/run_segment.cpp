@@ -22,7 +22,7 @@ constexpr size_t kRoom = 12;
 // Lets other threads run as the path allows.
 class SegmentHost final : public ArrayHost {
  public:
-  SegmentHost(const Frame& frame, const Library& library, std::span<ValueSlot> slots, size_t used,
+  SegmentHost(Frame& frame, const Library& library, std::span<ValueSlot> slots, size_t used,
               std::span<const PlacedResult> placed)
       : ArrayHost(library, slots, used, placed), frame_(frame) {}
 
@@ -36,6 +36,11 @@ class SegmentHost final : public ArrayHost {
   void unlock() override {
     if (may_unlock(frame_)) ArrayHost::unlock();
   }
+  bool may_go_on() override {
+    if (!frame_.call.minds_signals || ArrayHost::may_go_on()) return true;
+    frame_.outcome = Outcome::interrupted;
+    return false;
+  }
 
  private:
   static bool refused() {
@@ -43,7 +48,7 @@ class SegmentHost final : public ArrayHost {
     return false;
   }
 
-  const Frame& frame_;
+  Frame& frame_;
 };
 
 template <typename T>

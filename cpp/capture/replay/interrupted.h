@@ -1,0 +1,20 @@
+// Interrupted calls: what a signal's handler raises while a loop is replayed (KeyboardInterrupt, or
+// the TimeoutError of an alarm) must reach the `except`, `finally` and `with` of the program around
+// that loop, which a replay has none of.
+#pragma once
+
+#include <functional>
+
+#include "capture/py.h"
+#include "core/error.h"
+
+namespace dvm::capture {
+
+// Raises the pending exception where the plain program would have met it: at the line `at` of a
+// loop, the first time that `original`, whose code this is, gets there. As signals come when they
+// like, that is a call in which this one came early. Where nothing in the code could see it on its
+// way, it is raised at once. Always null, or what the program makes of the exception.
+PyObject* raise_within(PyCodeObject* code, core::Loc at,
+                       const std::function<PyObject*()>& original);
+
+}  // namespace dvm::capture
