@@ -102,7 +102,7 @@ PyObject* Loop::run_turns(Frame& frame, PyObject* iterator, std::span<PyObject* 
   const bool learns = may_learn(frame);
   OtherThreads others(holds_lock);
   numbers::Items items(iterator);
-  numbers::Stretch stretch(learning_,
+  numbers::Stretch stretch(learning_, paths_,
                            learning_.changes(paths_, layout_.variables, layout_.carried));
   for (int64_t number = 0, unbroken = 0;; ++number) {
     // As Python does between two instructions. Then nothing need be what it was.

@@ -20,9 +20,12 @@ class Registers {
     for (int32_t i = 0; i < count_; ++i) Py_XDECREF(objects_.data()[i]);
   }
   PyObject** data() { return objects_.data(); }
+  void copy(Registers& others) {
+    for (int32_t i = 0; i < count_; ++i) objects_.data()[i] = Py_XNewRef(others.objects_.data()[i]);
+  }
+  // Behind those that are kept already.
   void move_to(std::vector<Ref>& kept) {
-    kept.clear();  // of a path that was tried before
-    kept.reserve(static_cast<size_t>(count_));
+    kept.reserve(kept.size() + static_cast<size_t>(count_));
     for (int32_t i = 0; i < count_; ++i) {
       kept.push_back(Ref::steal(std::exchange(objects_.data()[i], nullptr)));
     }

@@ -152,16 +152,21 @@ Outcome replay(const Path& root, Call& call) {
   const Outcome outcome = run(frame);
   call.path = frame.path;
   call.refused = static_cast<uint8_t>(frame.refused);
-  if (call.registers != nullptr) registers.move_to(*call.registers);
+  if (call.registers != nullptr) {
+    call.registers->clear();  // of a path that was tried before
+    registers.move_to(*call.registers);
+  }
   return outcome;
 }
 
 struct StepRunner::State {
-  State(const Path& root, PyObject* const* arguments)
-      : call{.arguments = arguments, .minds_signals = false},
-        registers(root.registers),
-        frame{call, registers.data(), &root} {}
+  State(const Path& of, PyObject* const* arguments)
+      : root(of),
+        call{.arguments = arguments, .minds_signals = false},
+        registers(of.registers),
+        frame{call, registers.data(), &of} {}
 
+  const Path& root;
   RecursionLevel level;
   Call call;
   Registers registers;
@@ -169,9 +174,17 @@ struct StepRunner::State {
 };
 
 StepRunner::StepRunner(const Path& root, PyObject* const* arguments)
-    : state_(std::make_unique<State>(root, arguments)) {}
+    : StepRunner(std::make_unique<State>(root, arguments)) {}
+
+StepRunner::StepRunner(std::unique_ptr<State> state) : state_(std::move(state)) {}
 
 StepRunner::~StepRunner() = default;
+
+std::unique_ptr<StepRunner> StepRunner::fork() const {
+  auto state = std::make_unique<State>(state_->root, state_->call.arguments);
+  state->registers.copy(state_->registers);
+  return std::unique_ptr<StepRunner>(new StepRunner(std::move(state)));
+}
 
 bool StepRunner::run(const TreeStep& step) {
   Frame& frame = state_->frame;
@@ -185,10 +198,6 @@ bool StepRunner::run(const TreeStep& step) {
 
 PyObject* StepRunner::operator[](int32_t reg) const { return state_->frame[reg]; }
 
-std::vector<Ref> StepRunner::take_registers() {
-  std::vector<Ref> taken;
-  state_->registers.move_to(taken);
-  return taken;
-}
+void StepRunner::move_to(std::vector<Ref>& kept) { state_->registers.move_to(kept); }
 
 }  // namespace dvm::capture

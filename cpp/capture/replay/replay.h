@@ -64,10 +64,14 @@ class StepRunner {
 
   bool run(const TreeStep& step);
   PyObject* operator[](int32_t reg) const;
-  std::vector<Ref> take_registers();
+  // Another one, on registers of its own that hold the same.
+  std::unique_ptr<StepRunner> fork() const;
+  // Behind those that are kept already.
+  void move_to(std::vector<Ref>& kept);
 
  private:
   struct State;
+  explicit StepRunner(std::unique_ptr<State> state);
   std::unique_ptr<State> state_;
 };
 

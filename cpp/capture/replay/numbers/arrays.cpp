@@ -386,11 +386,8 @@ void CloneStep::let_go(bool all) {
   ring_.let_go(all);
 }
 
-bool AppendStep::run(Cell* cells) {
-  const Ref made =
-      slot_ != nullptr ? slot_->array : Ref::steal(object_of(number_.type, cells[number_.cell]));
-  if (attempt_ != nullptr) attempt_->keep_length(list_);
-  const bool appended = made && PyList_Append(list_, made.get()) == 0;
+bool AppendArrayStep::run(Cell*) {
+  const bool appended = slot_.array && PyList_Append(list_, slot_.array.get()) == 0;
   if (!appended) PyErr_Clear();
   return appended;
 }

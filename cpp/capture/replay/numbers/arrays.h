@@ -15,7 +15,6 @@
 #include "capture/library/library.h"
 #include "capture/path/path.h"
 #include "capture/replay/array_host.h"
-#include "capture/replay/numbers/attempt.h"
 #include "capture/replay/numbers/code.h"
 
 namespace dvm::capture::numbers {
@@ -226,20 +225,17 @@ class CopyStep final : public ArrayStep {
   const SegmentStep* writer_ = nullptr;
 };
 
-// Appends an array or a number to a list. Where that fails nothing has happened, so that a turn may
-// have one, and no other effects, unless an attempt takes all of them back.
-class AppendStep final : public ArrayStep {
+// Appends an array to a list. Where that fails nothing has happened, so that a turn may have one,
+// and no other effects.
+class AppendArrayStep final : public ArrayStep {
  public:
-  explicit AppendStep(const Slot& slot) : slot_(&slot) {}
-  AppendStep(const Number& number, Attempt* attempt) : number_(number), attempt_(attempt) {}
+  explicit AppendArrayStep(const Slot& slot) : slot_(slot) {}
   void fill(PyObject* list) { list_ = list; }  // borrowed
   bool run(Cell* cells) override;
 
  private:
   PyObject* list_ = nullptr;
-  const Slot* slot_ = nullptr;
-  Number number_ = {};
-  Attempt* attempt_ = nullptr;
+  const Slot& slot_;
 };
 
 class CommitStep final : public ArrayStep {

@@ -32,6 +32,7 @@ struct Insn {
   int32_t size = 0;                    // a cell, of an axis
   int64_t p = 0, q = 0;
   core::ScalarFunction function = nullptr;
+  int32_t otherwise = -1;  // the place where it goes on if this fails; -1: not on the machine
 };
 
 // What a cell has: a Python int, float or bool, an element of a library's, or the address of an
@@ -52,6 +53,12 @@ struct Number {
   int32_t cell = 0;
   Type type;
 };
+// One whose type is known when it is there: the cell of its type as a word.
+struct Typed {
+  int32_t cell = 0, type = 0;
+};
+inline int64_t word_of(Type type) { return std::bit_cast<uint32_t>(type); }
+constexpr int64_t kNoType = -1;
 
 // What a register holds in each turn of a call, by the cells that are filled for that: an array, or
 // a number.
@@ -100,8 +107,17 @@ class Code {
     return d;
   }
   // The turn goes on if the cell, 0 or 1, is that; a comparison that has just made it says so
-  // itself.
+  // itself. Or if it has that value.
   void expect(int32_t cell, bool truth);
+  void expect_value(int32_t cell, int64_t value);
+  // The instructions that say so, since that was asked last.
+  const std::vector<size_t>& expectations() const { return expectations_; }
+  void forget_expectations() { expectations_.clear(); }
+  // What is appended from here on may be come to from elsewhere.
+  size_t begin_way() { return begin_of_way_ = code_.size(); }
+  void go_on_at(size_t place, size_t otherwise) {
+    code_[place].otherwise = static_cast<int32_t>(otherwise);
+  }
   void append(const Insn& insn) { code_.push_back(insn); }
   // Places among the instructions: the one that the next will have, and what was appended since.
   size_t place() const { return code_.size(); }
@@ -113,8 +129,11 @@ class Code {
 
   // Once all is appended: the cells have their places then.
   void seal();
-  // False: the turn is not for the machine, and has written no element.
-  bool run() const;
+  Cell* cells() { return cells_.data(); }
+  // What it is left with, which is not negative; or else the turn is not for the machine, and has
+  // written no element.
+  static constexpr int64_t kFailed = -1;
+  int64_t run() const;
 
  private:
   struct Step {
@@ -122,7 +141,10 @@ class Code {
     Cell *d, *a, *b, *c, *size;
     int64_t p, q;
     core::ScalarFunction function;
+    const Step* otherwise;
   };
+  std::vector<size_t> expectations_;
+  size_t begin_of_way_ = 0;
   std::vector<Insn> code_;
   std::vector<Cell> cells_;
   std::vector<Step> steps_;

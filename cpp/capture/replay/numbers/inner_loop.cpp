@@ -5,51 +5,42 @@
 
 #include "capture/replay/likely.h"
 #include "capture/replay/loop.h"
+#include "core/ops/fp_flags.h"
 
 namespace dvm::capture::numbers {
 
-// What its turns change, or the turns around it, and the ways that its turns go.
-void InnerLoop::find_bodies() {
+// What its turns change, or the turns around it.
+void InnerLoop::find_changes() {
   paths_ = loop_.paths().size();
   changes_ = changes_of(loop_.paths(), loop_.layout().variables, loop_.layout().carried);
   for (size_t i = 0; i < given_.size(); ++i) {
-    if (given_[i].reg < 0) changes_.slots[i] = true;
+    if (given_[i].home < 0) changes_.slots[i] = true;
   }
   changes_.changes_lists = changes_.changes_lists || changes_lists_;
   bodies_.clear();
-  exits_.clear();
-  for (const auto& path : loop_.paths()) {
-    const Returned returned = returned_by(*path);
-    if (returned.tag == nullptr) continue;
-    auto& kind = PyLong_AsLong(returned.tag) == Loop::kNext ? bodies_ : exits_;
-    kind.push_back({.path = path.get()});
-  }
+  refused_ = 0;
 }
 
 bool InnerLoop::fill(std::span<const Ref> registers) {
   if (loop_.version() != version_) return false;
-  if (paths_ != loop_.paths().size()) find_bodies();
+  if (paths_ != loop_.paths().size()) find_changes();
   arguments_.assign(given_.size() + 1, nullptr);
   for (size_t i = 0; i < given_.size(); ++i) {
-    if (given_[i].reg < 0) continue;
-    PyObject* const object = registers[static_cast<size_t>(given_[i].reg)].get();
+    if (given_[i].home < 0) continue;
+    PyObject* const object = registers[static_cast<size_t>(given_[i].home)].get();
     if (object == nullptr) return false;
     if (!changes_.slots[i]) arguments_[i] = object;
   }
   items_.reset();
   if (!over_.same.empty() && !find_items(registers)) return false;
-  for (auto* const kind : {&bodies_, &exits_}) {
-    for (Body& body : *kind) {
-      body.is_ready = body.turn ? body.turn->prepare(arguments_.data()) : make(body);
-    }
-  }
+  for (auto& [body, is_ready] : bodies_) is_ready = body->prepare(arguments_.data());
   return true;
 }
 
 bool InnerLoop::find_items(std::span<const Ref> registers) {
   std::vector<PyObject*> objects;
-  for (const int32_t reg : over_.same) {
-    objects.push_back(registers[static_cast<size_t>(reg)].get());
+  for (const int32_t home : over_.same) {
+    objects.push_back(registers[static_cast<size_t>(home)].get());
     if (objects.back() == nullptr) return false;
   }
   iterator_ = Ref::steal(objects.size() == 1 ? PyObject_GetIter(objects[0])
@@ -63,23 +54,8 @@ bool InnerLoop::find_items(std::span<const Ref> registers) {
   return true;
 }
 
-bool InnerLoop::make(Body& body) {
-  if (body.refused == kChances) return false;
-  std::vector<std::optional<Type>> types(given_.size() + 1);
-  for (size_t i = 0; i < given_.size(); ++i) {
-    if (given_[i].number) types[i] = given_[i].number->type;
-  }
-  body.turn = Turn::within(*body.path, arguments_.data(), types, changes_, attempt_);
-  if (!body.turn) ++body.refused;
-  return body.turn != nullptr;
-}
-
 void InnerLoop::empty() {
-  for (auto* const kind : {&bodies_, &exits_}) {
-    for (const Body& body : *kind) {
-      if (body.turn) body.turn->empty();
-    }
-  }
+  for (const auto& [body, is_ready] : bodies_) body->empty();
   items_.reset();
   iterator_ = Ref();
 }
@@ -95,16 +71,32 @@ bool InnerLoop::begin_items(Cell* cells, Items& items) const {
   return true;
 }
 
-int64_t InnerLoop::turns(Items& items, bool& more) {
+Body* InnerLoop::make_body(const Items& items) {
+  if (refused_ == kChances) return nullptr;
+  ++refused_;
+  // The flags are those of the turns' own arithmetic.
+  const auto flags = core::fp::get();
+  auto body = Body::of(loop_.paths(), Body::entry_of(arguments_.data(), variables_, items),
+                       changes_, &attempt_);
+  core::fp::set(flags);
+  return body ? bodies_.emplace_back(std::move(body)).body.get() : nullptr;
+}
+
+// By the body that runs some; null: none does.
+Body* InnerLoop::turns(Items& items, Body::Result& made) {
   for (size_t k = 0; k < bodies_.size(); ++k) {
     const size_t i = likely_first(k, likely_);
     if (!bodies_[i].is_ready) continue;
-    const int64_t made = bodies_[i].turn->run(variables_, items, kUntimed, more);
-    if (made == 0) continue;
+    made = bodies_[i].body->run(variables_, items, kUntimed);
+    if (!made.fits) continue;
     likely_ = i;
-    return made;
+    return bodies_[i].body.get();
   }
-  return 0;
+  Body* const body = make_body(items);
+  if (body == nullptr) return nullptr;
+  likely_ = bodies_.size() - 1;
+  made = body->run(variables_, items, kUntimed);
+  return body;
 }
 
 bool InnerLoop::run(Cell* cells) {
@@ -119,38 +111,40 @@ bool InnerLoop::run(Cell* cells) {
   if (!begin_items(cells, items)) return false;
   bool more = !items.exist() || items.next(variables_.back());
   while (more) {
-    const int64_t made = turns(items, more);
-    if (made == 0) return leave(cells, items);
-    attempt_.count(made);
-    loop_.count_turns_of_numbers(made);
+    Body::Result made;
+    Body* const body = turns(items, made);
+    if (body == nullptr || made.failed) return false;
+    attempt_.count(made.made);
+    loop_.count_turns_of_numbers(made.made);
+    if (made.left != nullptr) {
+      give_parts(cells, *body, *made.left);
+      return true;
+    }
     if (attempt_.is_too_long()) return false;
+    more = made.more;
   }
-  const auto& at_end = loop_.layout().at_end;
-  values_.resize(at_end.size() + 1);
-  for (size_t k = 0; k < at_end.size(); ++k) {
-    const Variable& last = variables_[static_cast<size_t>(at_end[k])];
-    values_[k + 1].type = last.type;
-    values_[k + 1].number = last.number;
-  }
-  return give_parts(cells, values_, loop_.layout().end);
-}
-
-bool InnerLoop::leave(Cell* cells, const Items& items) {
-  for (const Body& exit : exits_) {
-    if (!exit.is_ready || !exit.turn->leave(variables_, items, values_)) continue;
-    return give_parts(cells, values_, exit.turn->tag());
-  }
-  return false;
-}
-
-bool InnerLoop::give_parts(Cell* cells, std::span<const Variable> values, const Ref& tag) const {
-  cells[tag_].i = PyLong_AsLong(tag.get());
-  for (const auto& [index, number] : parts_) {
-    const auto k = static_cast<size_t>(index);
-    if (k >= values.size() || values[k].type != number.type) return false;
-    cells[number.cell] = values[k].number;
-  }
+  give_end(cells);
   return true;
+}
+
+void InnerLoop::give_end(Cell* cells) const {
+  const auto& [count, carried, at_end, end] = loop_.layout();
+  cells[tag_].i = PyLong_AsLong(end.get());
+  for (const auto& [index, part] : parts_) {
+    const Variable& last = variables_[static_cast<size_t>(at_end[static_cast<size_t>(index) - 1])];
+    cells[part.cell] = last.number;
+    cells[part.type].i = last.type ? word_of(*last.type) : kNoType;
+  }
+}
+
+void InnerLoop::give_parts(Cell* cells, Body& body, const Body::Exit& exit) const {
+  cells[tag_].i = PyLong_AsLong(exit.tag.get());
+  for (const auto& [index, part] : parts_) {
+    const auto given = std::ranges::find(exit.gives, static_cast<size_t>(index), &Body::Place::slot);
+    const bool is_there = given != exit.gives.end();
+    cells[part.type].i = is_there ? word_of(given->number.type) : kNoType;
+    if (is_there) cells[part.cell] = body[given->number];
+  }
 }
 
 }  // namespace dvm::capture::numbers

@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "capture/library/library.h"
-#include "capture/replay/numbers/turn.h"
+#include "capture/replay/numbers/arrays.h"
+#include "capture/replay/numbers/items.h"
 
 namespace dvm::capture::numbers {
 
@@ -168,15 +168,10 @@ bool Items::next_of_tuples(Variable& item) {
   return true;
 }
 
-bool Items::next(Variable& item) {
+bool Items::next_of_others(Variable& item) {
   switch (source_) {
     case Source::range:
-      if (left_ == 0) return false;
-      item.type = Type{Kind::integer};
-      item.number.i = value_;
-      // Behind the last one it might overflow.
-      if (--left_ > 0) value_ += step_;
-      return true;
+      break;
     case Source::sequence:
       return next_of_sequence(item);
     case Source::array:

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "capture/replay/numbers/turn.h"
+#include "capture/replay/numbers/items.h"
 #include "core/ops/fp_flags.h"
 
 namespace dvm::capture::numbers {
@@ -18,11 +18,11 @@ std::optional<Py_ssize_t> place_in(PyObject* sequence, int64_t place) {
   return at;
 }
 
-// False: it is none of that type.
-bool read(PyObject* object, const Number& number, Cell* cells) {
+bool read(PyObject* object, const Typed& result, Cell* cells) {
   const auto value = number_of(object);
-  if (!value || value->first != number.type) return false;
-  cells[number.cell] = value->second;
+  if (!value) return false;
+  cells[result.cell] = value->second;
+  cells[result.type].i = word_of(value->first);
   return true;
 }
 
@@ -30,7 +30,12 @@ bool read(PyObject* object, const Number& number, Cell* cells) {
 
 bool ElementStep::run(Cell* cells) {
   const auto at = place_in(object(), cells[place_].i);
-  return at && read(PySequence_Fast_GET_ITEM(object(), *at), result_, cells);
+  if (!at) return false;
+  PyObject* const element = PySequence_Fast_GET_ITEM(object(), *at);
+  if (!PyFloat_CheckExact(element)) return read(element, result_, cells);
+  cells[result_.cell].f = PyFloat_AS_DOUBLE(element);  // most of them
+  cells[result_.type].i = word_of({Kind::floating});
+  return true;
 }
 
 std::optional<Py_ssize_t> ListChangeStep::place(const Cell* cells) const {
@@ -51,6 +56,14 @@ bool PopStep::run(Cell* cells) {
   if (!at) return false;
   attempt_.keep_taken(object(), *at);
   return PyList_SetSlice(object(), *at, *at + 1, nullptr) == 0;
+}
+
+bool AppendStep::run(Cell* cells) {
+  const Ref made = Ref::steal(object_of(value_.type, cells[value_.cell]));
+  if (attempt_ != nullptr) attempt_->keep_length(object());
+  const bool appended = made && PyList_Append(object(), made.get()) == 0;
+  if (!appended) PyErr_Clear();
+  return appended;
 }
 
 bool LengthStep::run(Cell* cells) {

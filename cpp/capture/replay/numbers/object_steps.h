@@ -14,22 +14,37 @@ namespace dvm::capture::numbers {
 // With an object that is the same in all turns, though what is in it may not be.
 class ObjectStep : public CellStep {
  public:
-  void fill(PyObject* object) { object_ = object; }  // borrowed
+  // Borrowed; false: it is none of those that the step is for.
+  bool fill(PyObject* object) {
+    object_ = object;
+    return is_for(object);
+  }
   PyObject* object() const { return object_; }
+
+ protected:
+  virtual bool is_for(PyObject*) const { return true; }
 
  private:
   PyObject* object_ = nullptr;
 };
 
-// An element of a list or tuple, by the cell that has its place.
-class ElementStep final : public ObjectStep {
+// Of a list or tuple.
+class SequenceStep : public ObjectStep {
+ protected:
+  bool is_for(PyObject* object) const override {
+    return PyList_CheckExact(object) || PyTuple_CheckExact(object);
+  }
+};
+
+// An element, by the cell that has its place.
+class ElementStep final : public SequenceStep {
  public:
-  ElementStep(int32_t place, Number result) : place_(place), result_(result) {}
+  ElementStep(int32_t place, Typed result) : place_(place), result_(result) {}
   bool run(Cell* cells) override;
 
  private:
   const int32_t place_;
-  const Number result_;
+  const Typed result_;
 };
 
 // A change of a list: `list[place] = value`, or `list.pop(place)`, with places by their cells.
@@ -38,6 +53,7 @@ class ListChangeStep : public ObjectStep {
   ListChangeStep(int32_t place, Attempt& attempt) : attempt_(attempt), place_(place) {}
 
  protected:
+  bool is_for(PyObject* object) const override { return PyList_CheckExact(object); }
   // Of an element that is a number, so that it may be dropped at once; none: it is another object.
   std::optional<Py_ssize_t> place(const Cell* cells) const;
   Attempt& attempt_;
@@ -62,8 +78,22 @@ class PopStep final : public ListChangeStep {
   bool run(Cell* cells) override;
 };
 
+class AppendStep final : public ObjectStep {
+ public:
+  // No attempt: where it fails nothing has happened, and nothing else does.
+  AppendStep(Number value, Attempt* attempt) : value_(value), attempt_(attempt) {}
+  bool run(Cell* cells) override;
+
+ protected:
+  bool is_for(PyObject* object) const override { return PyList_CheckExact(object); }
+
+ private:
+  const Number value_;
+  Attempt* attempt_;
+};
+
 // How many elements a list or tuple has.
-class LengthStep final : public ObjectStep {
+class LengthStep final : public SequenceStep {
  public:
   explicit LengthStep(int32_t result) : result_(result) {}
   bool run(Cell* cells) override;
@@ -75,8 +105,8 @@ class LengthStep final : public ObjectStep {
 // A pure operator or builtin function of numbers, by Python itself.
 class BoxedStep final : public ObjectStep {
  public:
-  // Of a call: no operator, and the object is called. The result has to be of that type.
-  BoxedStep(std::optional<Operator> op, std::vector<Number> arguments, Number result)
+  // Of a call: no operator, and the object is called.
+  BoxedStep(std::optional<Operator> op, std::vector<Number> arguments, Typed result)
       : op_(op), arguments_(std::move(arguments)), result_(result) {}
   bool run(Cell* cells) override;
 
@@ -85,7 +115,7 @@ class BoxedStep final : public ObjectStep {
 
   const std::optional<Operator> op_;
   const std::vector<Number> arguments_;
-  const Number result_;
+  const Typed result_;
 };
 
 // Whether it does nothing but compute with the numbers that it is given, and warns of nothing.

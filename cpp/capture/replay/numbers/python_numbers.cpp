@@ -1,5 +1,5 @@
 #include "capture/library/library.h"
-#include "capture/replay/numbers/turn.h"
+#include "capture/replay/numbers/items.h"
 
 namespace dvm::capture::numbers {
 

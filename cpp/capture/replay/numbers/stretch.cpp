@@ -13,6 +13,7 @@ constexpr int64_t kLongest = 1 << 14;         // turns, some 100 us to 1 ms
 constexpr int64_t kLongestOfArrays = 1 << 9;  // likewise, to 25 ms at most
 constexpr int kRest = 255;   // turns after one of a path that is not for the machine
 constexpr int kChances = 3;  // of a path that is not for the machine
+constexpr int kChancesOfNumbers = 16;  // likewise, where trying it takes next to nothing
 
 }  // namespace
 
@@ -22,6 +23,8 @@ std::shared_ptr<const Changes> Learning::changes(const std::vector<std::unique_p
   if (paths.size() == paths_) return changes_;
   paths_ = paths.size();
   turns_.clear();
+  bodies_.clear();
+  made_bodies_ = refused_bodies_ = 0;
   return changes_ = std::make_shared<Changes>(changes_of(paths, variables, carried));
 }
 
@@ -38,6 +41,14 @@ void Learning::give(const Path& path, std::unique_ptr<Turn> turn, size_t paths) 
   const auto is = [&](const auto& each) { return each.first == &path; };
   if (paths != paths_ || std::ranges::any_of(turns_, is)) return;
   turns_.emplace_back(&path, std::move(turn));
+}
+
+std::unique_ptr<Body> Learning::make_body(const std::vector<std::unique_ptr<Path>>& paths,
+                                          const Body::Entry& entry) {
+  if (!may_make_body()) return {};
+  auto body = Body::of(paths, entry, *changes_, nullptr);
+  ++(body ? made_bodies_ : refused_bodies_);
+  return body;
 }
 
 bool Learning::is_hopeless(const Path& path) const {
@@ -67,13 +78,22 @@ bool Stretch::wants(int64_t turn) {
   return turn >= replayed_ && learned_ <= Learning::kReplayed + turn / 64;
 }
 
+bool Stretch::has(const Path& path) const {
+  return std::ranges::any_of(turns_, [&](const Learned& each) { return each.path == &path; }) ||
+         std::ranges::any_of(bodies_, [&](const auto& body) { return body->has(path); });
+}
+
 void Stretch::learn(const Path& path, std::vector<Ref> registers) {
   learning_.count_replayed();
-  if (std::ranges::any_of(turns_, [&](const Learned& each) { return each.path == &path; })) return;
+  if (has(path)) return;
   const bool is_hopeless = learning_.is_hopeless(path);
   if (is_hopeless && !registers.empty()) rest_ = kRest;
   if (registers.empty() || is_hopeless) return forget();  // who knows what it did
   ++learned_;
+  if (bodies_.empty() && learning_.may_make_body()) {
+    wants_body_ = true;
+    return;
+  }
   std::unique_ptr<Turn> turn = learning_.take(path);
   core::Loc stopped;
   if (!turn || !turn->fill(registers)) {
@@ -93,12 +113,31 @@ void Stretch::forget() {
     learning_.give(*path, std::move(turn), paths_);
   }
   turns_.clear();
+  for (auto& body : bodies_) {
+    body->empty();
+    learning_.give(std::move(body), paths_);
+  }
+  bodies_.clear();
   is_new_ = true;
 }
 
 // Of paths that were learned in calls before: those that hold of a turn with these arguments.
 bool Stretch::prepare(std::span<const Ref> variables, const Ref& item) {
-  if (!std::exchange(is_new_, false) || rest_ > 0 || learning_.is_empty()) return false;
+  if (rest_ > 0) return false;
+  const bool is_new = std::exchange(is_new_, false) && !learning_.is_empty();
+  if (!is_new && !wants_body_) return false;
+  same_.assign(variables.size() + 1, nullptr);
+  for (size_t k = 0; k < variables.size(); ++k) {
+    if (!changes_->slots[k]) same_[k] = variables[k].get();
+  }
+  if (!is_new) return true;
+  for (auto& body : learning_.take_bodies()) {
+    if (body->prepare(same_.data())) {
+      bodies_.push_back(std::move(body));
+    } else {
+      learning_.give(std::move(body), paths_);
+    }
+  }
   std::vector<PyObject*> arguments;
   for (const Ref& variable : variables) arguments.push_back(variable.get());
   arguments.push_back(item.get());
@@ -109,22 +148,49 @@ bool Stretch::prepare(std::span<const Ref> variables, const Ref& item) {
       learning_.give(*path, std::move(turn), paths_);
     }
   }
-  return !turns_.empty();
+  return !is_empty() || wants_body_;
 }
 
-int64_t Stretch::turns(std::span<Variable> variables, Items& items, int64_t most, bool& more) {
+// False: the turn is not for the machine.
+bool Stretch::turns(std::span<Variable> variables, Items& items, int64_t most, Made& made) {
+  if (turns_of_numbers(variables, items, most, made)) return true;
   for (size_t k = 0; k < turns_.size(); ++k) {
-    const size_t i = likely_first(k, likely_);
-    const int64_t made = turns_[i].turn->run(variables, items, most, more);
-    if (made == 0) continue;
+    const size_t i = likely_first(k, std::min(likely_, turns_.size() - 1));
+    Turn& turn = *turns_[i].turn;
+    made.turns = turn.run(variables, items, most, made.more);
+    if (made.turns == 0) continue;
+    made.is_slow = turn.is_slow();
+    made.was_long = turn.was_long();
     likely_ = i;
-    return made;
+    return true;
   }
-  return 0;
+  return false;
+}
+
+bool Stretch::turns_of_numbers(std::span<Variable> variables, Items& items, int64_t most,
+                               Made& made) {
+  const auto run = [&](Body& body) {
+    const Body::Result result = body.run(variables, items, most);
+    made = {.turns = result.made, .more = result.more, .was_long = result.was_long};
+    return result.fits;
+  };
+  for (size_t k = 0; k < bodies_.size(); ++k) {
+    const size_t i = likely_first(k, std::min(likely_body_, bodies_.size() - 1));
+    if (!run(*bodies_[i])) continue;
+    likely_body_ = i;
+    return made.turns > 0;
+  }
+  if ((bodies_.empty() && !wants_body_) || !learning_.may_make_body()) return false;
+  auto body = learning_.make_body(all_paths_, Body::entry_of(same_.data(), variables, items));
+  wants_body_ = false;
+  if (!body) return false;
+  likely_body_ = bodies_.size();
+  bodies_.push_back(std::move(body));
+  return run(*bodies_.back()) && made.turns > 0;
 }
 
 bool Stretch::run(std::span<Ref> variables, Items& items, Ref& item, Result& result) {
-  const bool starts = turns_.empty();
+  const bool starts = is_empty();
   if (starts) {
     if (items.exist()) {
       item = items.next_object();
@@ -161,26 +227,20 @@ bool Stretch::run(std::span<Ref> variables, Items& items, Ref& item, Result& res
 
 // False: no item is left, or a Python error is set.
 bool Stretch::run(std::span<Variable> state, Items& items, bool has_item, Result& result) {
-  likely_ = std::min(likely_, turns_.size() - 1);
   const core::KeepFpFlags flags;
   core::fp::set(core::fp::cleared(flags.saved()));
   const auto has_arrays = [](const Learned& each) { return each.turn->has_arrays(); };
   const bool arrays = std::ranges::any_of(turns_, has_arrays);
   const int64_t longest = arrays ? kLongestOfArrays : kLongest;
-  bool more = has_item || !items.exist() || items.next(state.back()), slow = false;
-  while (more && result.turns < longest && !slow && !result.was_long) {
-    const int64_t made = turns(state, items, longest - result.turns, more);
-    result.turns += made;
-    if (made == 0) break;
-    slow = turns_[likely_].turn->is_slow();
-    result.was_long = turns_[likely_].turn->was_long();
+  Made made{.more = has_item || !items.exist() || items.next(state.back())};
+  while (made.more && result.turns < longest && !made.is_slow && !made.was_long) {
+    if (!turns(state, items, longest - result.turns, made)) break;
+    result.turns += made.turns;
   }
-  result.was_long = result.was_long || result.turns == longest;
-  if (arrays) {
-    failures_ = result.turns > 0 ? 0 : failures_ + 1;
-    if (slow || failures_ == kChances) rest_ = kRest;
-  }
-  return more;
+  result.was_long = made.was_long || result.turns == longest;
+  failures_ = result.turns > 0 ? 0 : failures_ + 1;
+  if (made.is_slow || failures_ == (arrays ? kChances : kChancesOfNumbers)) rest_ = kRest;
+  return made.more;
 }
 
 }  // namespace dvm::capture::numbers

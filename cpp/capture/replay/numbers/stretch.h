@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "capture/replay/numbers/body.h"
 #include "capture/replay/numbers/turn.h"
 
 namespace dvm::capture::numbers {
@@ -27,8 +28,17 @@ class Learning {
   std::vector<std::pair<const Path*, std::unique_ptr<Turn>>> take_all() {
     return std::exchange(turns_, {});
   }
+  // Likewise of loops of numbers.
+  std::vector<std::unique_ptr<Body>> take_bodies() { return std::exchange(bodies_, {}); }
+  void give(std::unique_ptr<Body> body, size_t paths) {
+    if (paths == paths_) bodies_.push_back(std::move(body));
+  }
+  // Null: there is none of numbers alone, so far, or turns have been of too many types.
+  std::unique_ptr<Body> make_body(const std::vector<std::unique_ptr<Path>>& paths,
+                                  const Body::Entry& entry);
+  bool may_make_body() const { return refused_bodies_ < kChances && made_bodies_ < kBodies; }
   size_t paths() const { return paths_; }
-  bool is_empty() const { return turns_.empty(); }
+  bool is_empty() const { return turns_.empty() && bodies_.empty(); }
   // How many turns of a call are replayed before one is learned from.
   int64_t unlearned() const { return is_empty() ? std::max<int64_t>(0, kReplayed - replayed_) : 0; }
   void count_replayed() { ++replayed_; }
@@ -49,14 +59,19 @@ class Learning {
   size_t paths_ = 0;
   int64_t replayed_ = 0;  // turns that went on
   std::shared_ptr<const Changes> changes_ = std::make_shared<Changes>();
+  static constexpr int kChances = 3, kBodies = 8;
   std::vector<std::pair<const Path*, std::unique_ptr<Turn>>> turns_;
+  std::vector<std::unique_ptr<Body>> bodies_;
+  int made_bodies_ = 0, refused_bodies_ = 0;
   std::vector<Refused> refused_;
 };
 
 class Stretch {
  public:
-  Stretch(Learning& learning, std::shared_ptr<const Changes> changes)
+  Stretch(Learning& learning, const std::vector<std::unique_ptr<Path>>& all,
+          std::shared_ptr<const Changes> changes)
       : learning_(learning),
+        all_paths_(all),
         changes_(std::move(changes)),
         paths_(learning.paths()),
         replayed_(learning.unlearned()) {}
@@ -69,7 +84,7 @@ class Stretch {
   // After a turn that was replayed and goes on; its registers, if they were wanted.
   void learn(const Path& path, std::vector<Ref> registers);
   void forget();
-  bool is_empty() const { return turns_.empty(); }
+  bool is_empty() const { return turns_.empty() && bodies_.empty(); }
 
   // Runs turns until one is not for the machine, or for long: the item of the next one is then at
   // hand, if there is something to iterate over, unless nothing is left of it. False: a Python
@@ -85,20 +100,31 @@ class Stretch {
     const Path* path;
     std::unique_ptr<Turn> turn;
   };
+  // Turns that were run without a look at anything else.
+  struct Made {
+    int64_t turns = 0;
+    bool more = true, is_slow = false, was_long = false;
+  };
   bool run(std::span<Variable> state, Items& items, bool has_item, Result& result);
   bool prepare(std::span<const Ref> variables, const Ref& item);
-  int64_t turns(std::span<Variable> variables, Items& items, int64_t most, bool& more);
+  bool turns(std::span<Variable> variables, Items& items, int64_t most, Made& made);
+  bool turns_of_numbers(std::span<Variable> variables, Items& items, int64_t most, Made& made);
+  bool has(const Path& path) const;
 
   Learning& learning_;
+  const std::vector<std::unique_ptr<Path>>& all_paths_;
   const std::shared_ptr<const Changes> changes_;
   const size_t paths_;
   const int64_t replayed_;
   std::vector<Learned> turns_;
-  size_t likely_ = 0;
+  std::vector<std::unique_ptr<Body>> bodies_;
+  std::vector<PyObject*> same_;  // arguments, borrowed; null: it changes
+  bool wants_body_ = false;
+  size_t likely_ = 0, likely_body_ = 0;
   int64_t learned_ = 0;
   int rest_ = 0;        // turns until registers are wanted again
   bool is_new_ = true;  // since what was learned of the turns before was forgotten
-  int failures_ = 0;    // of arrays, one after the other
+  int failures_ = 0;    // one after the other
 };
 
 }  // namespace dvm::capture::numbers

@@ -6,8 +6,6 @@
 
 #include "capture/library/library.h"
 #include "capture/replay/loop.h"
-#include "capture/replay/numbers/inner_loop.h"
-#include "capture/replay/numbers/object_steps.h"
 
 namespace dvm::capture::numbers {
 
@@ -17,6 +15,12 @@ using Clock = std::chrono::steady_clock;
 
 // A turn that takes longer gains nothing here.
 constexpr std::chrono::microseconds kSlow{50};
+
+bool has_step(const std::vector<std::unique_ptr<Path>>& paths, StepOp op) {
+  return std::ranges::any_of(paths, [&](const auto& path) {
+    return std::ranges::any_of(path->steps, [&](const Step& step) { return step.op == op; });
+  });
+}
 
 // In a turn of these paths, or of loops within.
 bool changes_lists(const std::vector<std::unique_ptr<Path>>& paths) {
@@ -85,6 +89,7 @@ Changes changes_of(const std::vector<std::unique_ptr<Path>>& paths, int32_t vari
     }
   }
   found.changes_lists = changes_lists(paths);
+  found.needs_attempt = has_step(paths, StepOp::loop_) || has_step(paths, StepOp::effect_);
   return found;
 }
 
@@ -92,47 +97,13 @@ Turn::Turn() = default;
 Turn::~Turn() = default;
 
 bool Turn::fill(std::vector<Ref> registers) {
-  registers_.clear();
   is_too_long_ = false;
-  for (const auto& [reg, number] : numbers_) {
-    PyObject* const object = registers[static_cast<size_t>(reg)].get();
-    const auto found = object ? value_of(object) : std::nullopt;
-    if (!found || found->first != number.type) return false;
-    code_[number.cell] = found->second;
-  }
-  for (const auto& [reg, step] : same_objects_) {
-    PyObject* const object = registers[static_cast<size_t>(reg)].get();
-    if (object == nullptr) return false;
-    step->fill(object);
-  }
-  for (const auto& [reg, elements] : arrays_) {
-    PyObject* const object = registers[static_cast<size_t>(reg)].get();
-    const Library& library = *libraries()[elements.library];
-    if (object == nullptr || !Py_IS_TYPE(object, library.fields.type)) return false;
-    const ArrayLook array = library.fields.look(object);
-    if (library.dtype_of(object) != elements.dtype || array.rank != std::ssize(elements.axes) ||
-        array.has(kWarnsWhenWritten)) {
-      return false;
-    }
-    code_[elements.place].i = reinterpret_cast<int64_t>(array.data);
-    for (int d = 0; d < array.rank; ++d) {
-      const auto [size, stride] = elements.axes[static_cast<size_t>(d)];
-      code_[size].i = array.shape[d];
-      code_[stride].i = array.strides[d];
-    }
-  }
-  if (!fill_arrays(registers)) return false;
-  for (const auto& loop : loops_) {
-    if (!loop->fill(registers)) return false;
-  }
-  registers_ = std::move(registers);
-  return true;
+  return fill_arrays(registers) && bound_.fill(std::move(registers));
 }
 
 bool Turn::prepare(PyObject* const* arguments) {
-  StepRunner runner(*root_, arguments);
-  const auto holds = [&](const TreeStep& step) { return runner.run(step); };
-  return std::ranges::all_of(granted_, holds) && fill(runner.take_registers());
+  std::vector<Ref> registers;
+  return bound_.find(arguments, registers) && fill(std::move(registers));
 }
 
 bool Turn::fill_arrays(std::span<const Ref> registers) {
@@ -160,8 +131,7 @@ bool Turn::fill_arrays(std::span<const Ref> registers) {
 }
 
 void Turn::empty() {
-  registers_.clear();
-  for (const auto& loop : loops_) loop->empty();
+  bound_.empty();
   for (const auto& step : steps_) step->let_go(true);
   for (const auto& slot : slots_) slot->let_go();
 }
@@ -172,7 +142,6 @@ void Turn::join() {
   const auto has_slot = [](const ItemPart& part) { return part.slot != nullptr; };
   knows_arrays_ = has_arrays() || array_item_ || !array_takes_.empty() || !array_gives_.empty() ||
                   std::ranges::any_of(item_parts_, has_slot);
-  if (tag_) return code_.seal();
   std::vector<std::pair<int32_t, int32_t>> moves;  // from, to
   for (const auto& [slot, given] : gives_) {
     const auto taken = std::ranges::find(takes_, slot, &Place::slot);
@@ -311,30 +280,10 @@ bool Turn::take(std::span<const Variable> variables) {
 
 // Nothing stays of a turn that is not for the machine, whatever the loops in it have written.
 bool Turn::run_code() {
-  Attempt* const attempt = this->attempt();
-  if (attempt == nullptr) return code_.run();
-  const size_t mark = attempt->mark();
-  const bool done = code_.run();
-  if (!done) {
-    attempt->take_back(mark);
-  } else if (attempt_) {
-    attempt->is_done();
-  }
+  const bool done = code_.run() != Code::kFailed;
+  if (attempt_ && done) attempt_->is_done();
+  if (attempt_ && !done) attempt_->take_back(0);
   return done;
-}
-
-bool Turn::leave(std::span<const Variable> variables, const Items& items,
-                 std::vector<Variable>& values) {
-  if (!take(variables) || (takes_item() && !take_item(variables.back(), items)) || !run_code()) {
-    return false;
-  }
-  values.clear();
-  for (const auto& [part, number] : gives_) {
-    values.resize(std::max(values.size(), part + 1));
-    values[part].type = number.type;
-    values[part].number = code_[number.cell];
-  }
-  return true;
 }
 
 int64_t Turn::run(std::span<Variable> variables, Items& items, int64_t most, bool& more) {

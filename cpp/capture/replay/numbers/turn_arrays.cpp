@@ -11,20 +11,21 @@ namespace dvm::capture::numbers {
 
 Slot* TurnCode::slot(int32_t reg) {
   if (known(reg).is == Known::Is::array) return known(reg).slot;
-  if (!is_same(reg)) return nullptr;
-  const auto found = std::ranges::find(turn_.same_slots_, reg, &Turn::SameSlot::reg);
-  if (found != turn_.same_slots_.end()) return found->slot;
+  if (turn_ == nullptr || !is_same(reg)) return nullptr;
+  const auto found = std::ranges::find(turn_->same_slots_, reg, &Turn::SameSlot::reg);
+  if (found != turn_->same_slots_.end()) return found->slot;
   const auto like = Likeness::of(object(reg));
   if (!like) return nullptr;
   Slot& made = new_slot(*like);
   made.hold(object(reg));
-  turn_.same_slots_.push_back({reg, &made});
+  turn_->same_slots_.push_back({reg, &made});
   return &made;
 }
 
 bool TurnCode::item(int32_t reg, int32_t index) {
+  if (turn_ == nullptr) return item_of_numbers(reg, index);
   Turn::ItemPart part{.index = index, .reg = reg};
-  if (const auto like = is_within() ? std::nullopt : Likeness::of(object(reg))) {
+  if (const auto like = Likeness::of(object(reg))) {
     Slot& taken = new_slot(*like);
     taken.hold(object(reg));
     known(reg) = {.is = Known::Is::array, .parts = {-1}, .slot = &taken, .is_taken = true};
@@ -36,8 +37,16 @@ bool TurnCode::item(int32_t reg, int32_t index) {
     part.number = {code_.cell(), *type};
     define(reg, part.number);
   }
-  turn_.item_parts_.push_back(part);
+  turn_->item_parts_.push_back(part);
   return true;
+}
+
+bool TurnCode::item_of_numbers(int32_t reg, int32_t index) {
+  const auto k = static_cast<size_t>(index);
+  if (k >= entry_->parts.size() || !entry_->parts[k]) return false;
+  const Number number{code_.cell(), *entry_->parts[k]};
+  body_->parts_.push_back({index, number});
+  return define(reg, number);
 }
 
 const Slot* TurnCode::copied(const int32_t* p) {
@@ -220,7 +229,7 @@ bool TurnCode::copy_array(int32_t to, int32_t from) {
     auto step = std::make_unique<CommitStep>();
     commit_step_ = step.get();
     code_.insert(commit_, {.op = Op::step, .p = literal_of(*step)});
-    turn_.steps_.push_back(std::move(step));
+    turn_->steps_.push_back(std::move(step));
   }
   commit_step_->add(*made);
   copy_step_ = made;
@@ -230,9 +239,9 @@ bool TurnCode::copy_array(int32_t to, int32_t from) {
 
 void TurnCode::place_result() {
   // What else reads memory might read the target, which a turn that is replayed finds written.
-  const bool is_alone = turn_.loops_.empty() && segments_ == 1 && array_copies_ == 1 &&
-                        segment_end_ == commit_ && turn_.arrays_.empty() &&
-                        std::ranges::none_of(turn_.steps_, [](const auto& step) {
+  const bool is_alone = !bound_.has_loops() && segments_ == 1 && array_copies_ == 1 &&
+                        segment_end_ == commit_ && !bound_.has_arrays() &&
+                        std::ranges::none_of(turn_->steps_, [](const auto& step) {
                           return dynamic_cast<const CloneStep*>(step.get()) != nullptr;
                         });
   if (!is_alone) return;
@@ -240,7 +249,7 @@ void TurnCode::place_result() {
   const auto gives = [&](const Turn::GivenArray& given) { return given.slot == made; };
   const auto place = std::ranges::find(segment_outputs_, made, &SegmentStep::Output::slot);
   if (made == nullptr || place == segment_outputs_.end() ||
-      std::ranges::any_of(turn_.array_gives_, gives)) {
+      std::ranges::any_of(turn_->array_gives_, gives)) {
     return;
   }
   segment_step_->place(static_cast<size_t>(place - segment_outputs_.begin()), copy_step_->target());

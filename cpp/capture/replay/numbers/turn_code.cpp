@@ -76,12 +76,14 @@ bool TurnCode::needs_attempt() const {
 
 bool TurnCode::append(const Path& path) {
   steps_ = all_steps(path);
-  if (!is_within() && needs_attempt()) turn_.attempt_ = std::make_unique<Attempt>();
+  known_.resize(registers_.size());
+  bound_.begin_way(root_of(path), -1);
+  if (needs_attempt()) turn_->attempt_ = std::make_unique<Attempt>();
   for (const auto& [holder, step] : steps_) {
     if (!append(*holder, *step)) return false;
   }
   // What is done to arrays as a whole cannot be taken back, so that lists must not be changed, too.
-  if (turn_.attempt_ && array_copies_ > 0 && changes_.changes_lists) return false;
+  if (turn_->attempt_ && array_copies_ > 0 && changes_.changes_lists) return false;
   if (ended_) place_result();
   return ended_;
 }
@@ -101,13 +103,26 @@ std::optional<Number> TurnCode::number(int32_t reg) {
 }
 
 std::optional<Number> TurnCode::value(int32_t reg) {
+  if (known(reg).is == Known::Is::typed) {
+    const auto type = type_of(reg);
+    if (!type) return {};
+    expect_type(reg, *type);
+    // What it is otherwise no path has asked here.
+    code_.forget_expectations();
+  }
   if (known(reg).is == Known::Is::number) return known(reg).number;
   if (!is_same(reg) || object(reg) == nullptr) return {};
   const auto found = value_of(object(reg));
   if (!found) return {};
   const Number same{code_.cell(found->second), found->first};
-  turn_.numbers_.push_back({reg, same});
+  bound_.add(home(reg), same);
   return same;
+}
+
+void TurnCode::expect_type(int32_t reg, Type type) {
+  const Number number{known(reg).number.cell, type};
+  code_.expect_value(known(reg).type, word_of(type));
+  define(reg, number);
 }
 
 std::optional<Type> TurnCode::type_of(int32_t reg) const {
@@ -134,7 +149,7 @@ std::optional<Elements> TurnCode::array(int32_t reg) {
     const int32_t size = code_.cell();
     elements.axes.push_back({size, code_.cell()});
   }
-  turn_.arrays_.push_back({reg, elements});
+  bound_.add(home(reg), elements);
   return elements;
 }
 
@@ -233,24 +248,12 @@ bool TurnCode::same(const Path& path, const Step& step) {
 bool TurnCode::argument(int32_t reg, int32_t slot) {
   const auto place = static_cast<size_t>(slot);
   const bool is_item = place + 1 == changes_.slots.size();
-  if (is_within() && changes_.slots[place]) {
-    auto type = type_of(reg);
-    if (!type) type = types_[place];
-    known(reg) = {is_item ? Known::Is::item : Known::Is::unknown, {}, {slot}};
-    if (!type) return true;
-    const Number number{code_.cell(), *type};
-    turn_.takes_.push_back({place, number});
-    if (is_item) {
-      turn_.item_ = number.cell;
-      turn_.item_type_ = number.type;
-    }
-    return define(reg, number);
-  }
+  if (body_ != nullptr && changes_.slots[place]) return number_argument(reg, slot);
   if (!granted()) return false;
   if (!changes_.slots[place]) return object(reg) != nullptr;
   if (place + 1 == changes_.slots.size() && object(reg) && PyTuple_CheckExact(object(reg))) {
     known(reg).is = Known::Is::item;
-    turn_.item_size_ = PyTuple_GET_SIZE(object(reg));
+    turn_->item_size_ = PyTuple_GET_SIZE(object(reg));
     return true;
   }
   if (const auto like = Likeness::of(object(reg))) {
@@ -259,9 +262,9 @@ bool TurnCode::argument(int32_t reg, int32_t slot) {
     known(reg) = {.is = Known::Is::array, .parts = {slot}, .slot = &taken, .is_taken = true};
     const Turn::TakenArray array{place, reg, &taken, *like};
     if (place + 1 == changes_.slots.size()) {
-      turn_.array_item_ = array;
+      turn_->array_item_ = array;
     } else {
-      turn_.array_takes_.push_back(array);
+      turn_->array_takes_.push_back(array);
     }
     return true;
   }
@@ -272,12 +275,24 @@ bool TurnCode::argument(int32_t reg, int32_t slot) {
     return true;
   }
   const Number number{code_.cell(), found->first};
-  turn_.takes_.push_back({place, number});
+  turn_->takes_.push_back({place, number});
   if (place + 1 == changes_.slots.size()) {
-    turn_.item_ = number.cell;
-    turn_.item_type_ = number.type;
+    turn_->item_ = number.cell;
+    turn_->item_type_ = number.type;
   }
   return define(reg, number);
+}
+
+bool TurnCode::number_argument(int32_t reg, int32_t slot) {
+  const auto place = static_cast<size_t>(slot);
+  const bool is_item = place + 1 == changes_.slots.size();
+  const auto type = entry_->types[place];
+  if (!type) {
+    known(reg) = {is_item ? Known::Is::item : Known::Is::unknown, {}, {slot}};
+    return true;
+  }
+  body_->taken_[place] = true;
+  return define(reg, body_->home(place, *type));
 }
 
 bool TurnCode::changing(const Path& path, const Step& step, const int32_t* p) {
@@ -289,42 +304,31 @@ bool TurnCode::changing(const Path& path, const Step& step, const int32_t* p) {
       return known(p[0 + (step.op == StepOp::shape_)]).is_taken && granted();
     case StepOp::guard_length_:
       if (known(p[0]).is != Known::Is::item) return false;
-      if (!is_within()) return granted();
-      turn_.item_size_ = p[1];
-      return true;
+      if (turn_ != nullptr) return granted();
+      goes_otherwise_ = std::ssize(entry_->parts) != p[1];
+      return !goes_otherwise_;
     case StepOp::item_:
       if (known(p[1]).is == Known::Is::loop) return part(p[0], *known(p[1]).loop, p[2]);
       if (known(p[1]).is != Known::Is::item || !item(p[0], p[2])) return false;
-      return is_within() || granted();
-    case StepOp::guard_is_: {
-      const auto given = value(p[0]);
-      const auto wanted = path.known(p[1]) ? value_of(path.known(p[1])) : std::nullopt;
-      if (!given || !wanted || given->type != wanted->first) return false;
-      // One that is equal need not be the same number.
-      if (given->type.is_number() && given->type.kind != Kind::boolean) return false;
-      code_.emit(Op::expect, given->cell, 0, wanted->second.i);
-      return true;
-    }
+      return turn_ == nullptr || granted();
+    case StepOp::guard_is_:
+      return guard_is(p);
     case StepOp::guard_same_:
       return compared(ComparedStep::How::same, p);
     case StepOp::guard_overlap_:
       return compared(ComparedStep::How::overlap, p);
     case StepOp::guard_shared_:
       return compared(ComparedStep::How::shared, p);
-    case StepOp::guard_type_: {
-      if (is_within() && known(p[0]).is == Known::Is::item) {
-        return path.known(p[1]) == reinterpret_cast<PyObject*>(&PyTuple_Type);
-      }
-      if (known(p[0]).is_taken || known(p[0]).is == Known::Is::item) return granted();
-      const auto given = value(p[0]);
-      return given && path.known(p[1]) == reinterpret_cast<PyObject*>(python_type_of(given->type));
-    }
+    case StepOp::guard_type_:
+      return guard_type(p);
     case StepOp::guard_signature_: {
       if (known(p[0]).is_taken) return granted();
       const auto given = number(p[0]);
       if (!given || given->type.kind == Kind::boolean) return false;
       const Ref example = Ref::steal(object_of(given->type, {.i = 1}));
-      return example && path.signatures[static_cast<size_t>(p[1])].holds(example.get());
+      if (!example) return false;
+      goes_otherwise_ = !path.signatures[static_cast<size_t>(p[1])].holds(example.get());
+      return !goes_otherwise_;
     }
     case StepOp::guard_truth_: {
       const auto given = value(p[0]);
@@ -335,9 +339,12 @@ bool TurnCode::changing(const Path& path, const Step& step, const int32_t* p) {
     case StepOp::guard_value_: {
       const auto given = value(p[0]);
       const auto wanted = value_of(path.object(p[1]));
-      if (!given || !wanted || given->type != wanted->first) return false;
-      if (given->type.kind == Kind::element) return false;
-      code_.emit(Op::expect, given->cell, 0, wanted->second.i);
+      if (!given || !wanted || given->type.kind == Kind::element) return false;
+      if (given->type != wanted->first) {
+        goes_otherwise_ = true;
+        return false;
+      }
+      code_.expect_value(given->cell, wanted->second.i);
       return true;
     }
     case StepOp::operator_:
@@ -350,6 +357,41 @@ bool TurnCode::changing(const Path& path, const Step& step, const int32_t* p) {
     default:
       return false;
   }
+}
+
+bool TurnCode::guard_is(const int32_t* p) {
+  const auto wanted = path_->known(p[1]) ? value_of(path_->known(p[1])) : std::nullopt;
+  if (!wanted) return false;
+  if (known(p[0]).is == Known::Is::typed) expect_type(p[0], wanted->first);
+  const auto given = value(p[0]);
+  if (!given) return false;
+  if (given->type != wanted->first) {
+    goes_otherwise_ = true;
+    return false;
+  }
+  // One that is equal need not be the same number.
+  if (given->type.is_number() && given->type.kind != Kind::boolean) return false;
+  code_.expect_value(given->cell, wanted->second.i);
+  return true;
+}
+
+bool TurnCode::guard_type(const int32_t* p) {
+  Known& given = known(p[0]);
+  if (given.is == Known::Is::item && turn_ == nullptr) {
+    const bool is_tuple = path_->known(p[1]) == reinterpret_cast<PyObject*>(&PyTuple_Type);
+    return is_tuple && !entry_->parts.empty();
+  }
+  if (given.is_taken || given.is == Known::Is::item) return granted();
+  PyObject* const wanted = path_->known(p[1]);
+  if (given.is == Known::Is::typed) {
+    const auto type = wanted ? type_of_python(wanted) : std::nullopt;
+    if (type) expect_type(p[0], *type);
+    return type.has_value();
+  }
+  const auto found = value(p[0]);
+  if (!found) return false;
+  goes_otherwise_ = wanted != reinterpret_cast<PyObject*>(python_type_of(found->type));
+  return !goes_otherwise_;
 }
 
 bool TurnCode::computed(int32_t result, Operator op, int32_t a, int32_t b) {
@@ -394,10 +436,9 @@ bool TurnCode::boxed(int32_t result, std::optional<Operator> op, int32_t callee,
   const auto may_take = [&](const Number& each) {
     return each.type.kind != Kind::element || (!op && each.type.dtype == core::DType::f64);
   };
-  const auto type = type_of(result);
-  if (!type || !type->is_number() || !std::ranges::all_of(arguments, may_take)) return false;
+  if (!std::ranges::all_of(arguments, may_take)) return false;
   if (!op && !may_box(object(callee))) return false;
-  const Number made{code_.cell(), *type};
+  const Typed made = new_typed();
   append_object_step<BoxedStep>(callee, op, arguments, made);
   return define(result, made);
 }
@@ -424,7 +465,7 @@ bool TurnCode::segment(const Segment& segment) {
   const size_t place = code_.place();
   if (segment_of_numbers(segment)) return true;
   code_.take_back(place);
-  return segment_of_arrays(segment);
+  return turn_ != nullptr && segment_of_arrays(segment);
 }
 
 bool TurnCode::define_element(const Segment::Output& output, int32_t cell, const Segment& segment) {
@@ -466,8 +507,8 @@ bool TurnCode::segment_of_numbers(const Segment& segment) {
 }
 
 bool TurnCode::copy(int32_t to, int32_t from) {
-  Attempt* const attempt = turn_.attempt();
-  if (attempt == nullptr && !turn_.same_lists_.empty()) return false;
+  Attempt* const attempt = this->attempt();
+  if (attempt == nullptr && has_appends_) return false;
   has_copies_ = true;
   if (known(to).is != Known::Is::place || known(from).is != Known::Is::number) {
     return copy_array(to, from);
@@ -484,20 +525,50 @@ bool TurnCode::copy(int32_t to, int32_t from) {
   return true;
 }
 
+bool TurnCode::give(const std::vector<int32_t>& parts) {
+  ended_ = true;
+  if (turn_ != nullptr) return give_arrays(parts);
+  return PyLong_AsLong(object(parts[0])) == Loop::kNext ? give_numbers(parts) : leave(parts);
+}
+
+// None of it is for the machine where nobody could take it from there.
 bool TurnCode::leave(const std::vector<int32_t>& parts) {
+  if (body_->outer_ == nullptr) return false;
+  Body::Exit exit{.is = Body::Exit::Is::left, .tag = Ref::borrow(object(parts[0]))};
   for (size_t k = 1; k < parts.size(); ++k) {
     const auto given = known(parts[k]).is_of_array ? std::nullopt : value(parts[k]);
-    if (given) turn_.gives_.push_back({k, *given});
+    if (given) exit.gives.push_back({k, *given});
   }
+  code_.append({.op = Op::stop, .p = std::ssize(body_->exits_)});
+  body_->exits_.push_back(std::move(exit));
   return true;
 }
 
-bool TurnCode::give(const std::vector<int32_t>& parts) {
-  ended_ = true;
-  if (is_within() && PyLong_AsLong(object(parts[0])) != Loop::kNext) {
-    turn_.tag_ = Ref::borrow(object(parts[0]));
-    return leave(parts);
+bool TurnCode::give_numbers(const std::vector<int32_t>& parts) {
+  std::vector<Body::Place> gives;
+  bool is_again = true;
+  for (size_t k = 0; k < changes_.carried.size(); ++k) {
+    const auto slot = static_cast<size_t>(changes_.carried[k]);
+    if (!changes_.slots[slot]) continue;
+    const int32_t part = parts[k + 1];
+    if (known(part).is_of_array) return false;
+    const auto value = this->value(part);
+    if (!value) {
+      // An object that it was given, and leaves where it is.
+      const Known& last = known(part);
+      if (last.is == Known::Is::unknown && last.parts[0] == changes_.carried[k]) continue;
+      return false;
+    }
+    gives.push_back({slot, *value});
+    is_again = is_again && entry_->types[slot] == value->type;
   }
+  if (is_again) return give_to_next(gives);
+  code_.append({.op = Op::stop, .p = std::ssize(body_->exits_)});
+  body_->exits_.push_back({.is = Body::Exit::Is::changed, .gives = std::move(gives)});
+  return true;
+}
+
+bool TurnCode::give_arrays(const std::vector<int32_t>& parts) {
   for (size_t k = 0; k < changes_.carried.size(); ++k) {
     const auto slot = static_cast<size_t>(changes_.carried[k]);
     if (!changes_.slots[slot]) continue;
@@ -506,7 +577,7 @@ bool TurnCode::give(const std::vector<int32_t>& parts) {
     if (last.is == Known::Is::array) {
       if (last.is_taken && last.parts[0] == changes_.carried[k]) continue;
       if (!is_whole(last.slot)) return false;
-      turn_.array_gives_.push_back({slot, last.slot});
+      turn_->array_gives_.push_back({slot, last.slot});
       continue;
     }
     if (last.is_of_array) return false;
@@ -517,7 +588,7 @@ bool TurnCode::give(const std::vector<int32_t>& parts) {
         continue;
       return false;
     }
-    turn_.gives_.push_back({slot, *value});
+    turn_->gives_.push_back({slot, *value});
   }
   return true;
 }
@@ -525,33 +596,12 @@ bool TurnCode::give(const std::vector<int32_t>& parts) {
 std::unique_ptr<Turn> Turn::of(const Path& path, std::vector<Ref> registers, const Changes& changes,
                                core::Loc& stopped) {
   std::unique_ptr<Turn> turn(new Turn);
-  turn->root_ = &root_of(path);
-  turn->registers_ = std::move(registers);
-  TurnCode code(*turn, changes);
+  TurnCode code(*turn, changes, registers);
   const bool appended = code.append(path);
   PyErr_Clear();
   if (!appended) return stopped = code.location(), nullptr;
   turn->join();
-  if (!turn->fill(std::move(turn->registers_))) return nullptr;
-  return turn;
-}
-
-std::unique_ptr<Turn> Turn::within(const Path& path, PyObject* const* arguments,
-                                   std::span<const std::optional<Type>> types,
-                                   const Changes& changes, Attempt& attempt) {
-  std::unique_ptr<Turn> turn(new Turn);
-  turn->root_ = &root_of(path);
-  turn->outer_attempt_ = &attempt;
-  StepRunner runner(*turn->root_, arguments);
-  const bool appended = TurnCode(*turn, changes, runner, types).append(path);
-  PyErr_Clear();
-  // What is done to arrays as a whole cannot be taken back.
-  const auto appends = [](const auto& step) {
-    return dynamic_cast<const AppendStep*>(step.get()) != nullptr;
-  };
-  if (!appended || !std::ranges::all_of(turn->steps_, appends)) return nullptr;
-  turn->join();
-  if (!turn->fill(runner.take_registers())) return nullptr;
+  if (!turn->fill(std::move(registers))) return nullptr;
   return turn;
 }
 

@@ -1,5 +1,6 @@
-// The steps of a path as instructions of the machine, for one turn: those of numbers are in
-// turn_code.cpp, those of arrays, lists and loops in files of their own.
+// The steps of paths as instructions of the machine: of one path for a Turn, of all ways that turns
+// go for a Body. Those of numbers are in turn_code.cpp, those of arrays, lists and loops in files of
+// their own, how ways part in body_code.cpp.
 #pragma once
 
 #include <algorithm>
@@ -9,6 +10,8 @@
 #include <vector>
 
 #include "capture/replay/numbers/arrays.h"
+#include "capture/replay/numbers/body.h"
+#include "capture/replay/numbers/object_steps.h"
 #include "capture/replay/numbers/turn.h"
 #include "core/ops/fp_flags.h"
 
@@ -17,21 +20,25 @@ namespace dvm::capture::numbers {
 // Follows the steps. A step that it has no meaning for ends it.
 class TurnCode {
  public:
-  TurnCode(Turn& turn, const Changes& changes)
-      : turn_(turn),
-        code_(turn.code_),
+  // Of a turn that was replayed, and left these registers.
+  TurnCode(Turn& turn, const Changes& changes, std::span<const Ref> registers)
+      : bound_(turn.bound_),
+        code_(bound_.code()),
         changes_(changes),
-        known_(static_cast<size_t>(turn.root_->registers)) {}
-  // Of a turn of a loop within another turn: none was replayed. What is the same in all turns is
-  // found by running its steps, and these are the types of some numbers that are not.
-  TurnCode(Turn& turn, const Changes& changes, StepRunner& runner,
-           std::span<const std::optional<Type>> types)
-      : TurnCode(turn, changes) {
-    runner_ = &runner;
-    types_ = types;
-  }
+        turn_(&turn),
+        registers_(registers) {}
+  // None was replayed: what is the same in all turns is found by running its steps.
+  TurnCode(Body& body, const Changes& changes, const Body::Entry& entry)
+      : bound_(body.bound_),
+        code_(bound_.code()),
+        changes_(changes),
+        body_(&body),
+        entry_(&entry) {}
 
   bool append(const Path& path);
+  // All ways that turns go. False: none is one of numbers alone. The registers are those that fill
+  // the cells.
+  bool append_tree(const std::vector<std::unique_ptr<Path>>& paths, std::vector<Ref>& registers);
   // Of the step that ended it.
   core::Loc location() const { return path_->location(*step_); }
 
@@ -50,6 +57,7 @@ class TurnCode {
       range,     // of numbers that change, by their cells
       iterator,  // of such a range, or of what is the same in all turns: `over`
       loop,      // the value of a loop within
+      typed,     // a number, whose type a cell tells
       unknown
     } is = Is::object;
     Number number = {};  // of a place: its address, and the dtype of what is there
@@ -58,17 +66,33 @@ class TurnCode {
     bool is_taken = false;           // as the turn was given it
     bool is_of_array = false;        // the element of an array without axes
     std::vector<int32_t> over = {};  // registers: an object, or arguments and what is called
+    int32_t type = 0;                // the cell that tells it
     InnerLoop* loop = nullptr;
   };
 
   Known& known(int32_t reg) { return known_[static_cast<size_t>(reg)]; }
   PyObject* object(int32_t reg) const {
-    return runner_ ? (*runner_)[reg] : turn_.registers_[static_cast<size_t>(reg)].get();
+    return body_ ? (*runners_[way_])[reg] : registers_[static_cast<size_t>(reg)].get();
   }
-  bool is_within() const { return runner_ != nullptr; }
+  int32_t home(int32_t reg) const { return bound_.home(way_, reg); }
+  // Null: nothing is done that would have to be taken back.
+  Attempt* attempt() const {
+    if (turn_ != nullptr) return turn_->attempt_.get();
+    return body_->outer_ != nullptr ? body_->outer_ : body_->attempt_.get();
+  }
   bool is_same(int32_t reg) { return known(reg).is == Known::Is::object; }
 
   bool define(int32_t reg, const Number& number);
+  bool define(int32_t reg, const Typed& number) {
+    known(reg) = {.is = Known::Is::typed, .number = {number.cell, {}}, .type = number.type};
+    return true;
+  }
+  Typed new_typed() {
+    const int32_t cell = code_.cell();
+    return {cell, code_.integer(kNoType)};
+  }
+  // Of one that is typed: it is of that type.
+  void expect_type(int32_t reg, Type type);
   bool define(int32_t reg, const std::optional<Number>& number);
 
   // A number in a register, whether it changes or not; likewise None or a str.
@@ -84,7 +108,7 @@ class TurnCode {
   // An array, whether it changes or not; null: it is none, or none of the machine's.
   Slot* slot(int32_t reg);
   Slot& new_slot(const Library& library, core::DType dtype) {
-    return *turn_.slots_.emplace_back(std::make_unique<Slot>(library, dtype));
+    return *turn_->slots_.emplace_back(std::make_unique<Slot>(library, dtype));
   }
   Slot& new_slot(const Likeness& like) { return new_slot(like.library(), like.dtype()); }
   Slot& new_slot(const Slot& like) { return new_slot(like.library, like.view.dtype); }
@@ -93,7 +117,7 @@ class TurnCode {
   Step& append_step(Arguments&&... arguments) {
     auto made = std::make_unique<Step>(std::forward<Arguments>(arguments)...);
     Step& step = *made;
-    turn_.steps_.push_back(std::move(made));
+    turn_->steps_.push_back(std::move(made));
     code_.emit(Op::step, 0, 0, literal_of(step));
     return step;
   }
@@ -101,17 +125,32 @@ class TurnCode {
   template <typename Step, typename... Arguments>
   void append_object_step(int32_t reg, Arguments&&... arguments) {
     auto made = std::make_unique<Step>(std::forward<Arguments>(arguments)...);
-    if (reg >= 0) turn_.same_objects_.push_back({reg, made.get()});
-    code_.emit(Op::step, 0, 0, literal_of(*made));
-    turn_.object_steps_.push_back(std::move(made));
+    if (reg >= 0) bound_.add(home(reg), *made);
+    bound_.append(std::move(made));
   }
 
   // The step holds, and gives what it gives, in all turns; false: nobody knows what that is.
   bool granted() {
-    if (runner_ && !runner_->run({path_, step_})) return false;
-    turn_.granted_.push_back({path_, step_});
-    return true;
+    const bool holds = body_ == nullptr || runners_[way_]->run({path_, step_});
+    bound_.grant(way_, {path_, step_}, holds);
+    goes_otherwise_ = !holds;
+    return holds;
   }
+
+  // A way of a Body's turns, from where it begins: at a guard that did not hold, with what is known
+  // there.
+  struct Way {
+    const Path* path;
+    std::vector<size_t> expectations = {};  // the instructions that lead there
+    size_t runner = 0;
+    std::vector<Known> known = {};
+    core::FpFlags flags = 0;
+    bool holds_loop = false;
+  };
+  void append_root(const Path& root, std::vector<size_t>& to_next);
+  void append_way(const Path& path, std::vector<size_t>& to_next);
+  // Moves what a turn gives to where the next one takes it.
+  bool give_to_next(const std::vector<Body::Place>& gives);
   // Whether all of what the step is given is the same in all turns.
   bool is_of_same(const Path& path, const Step& step);
   bool append(const Path& path, const Step& step);
@@ -119,10 +158,14 @@ class TurnCode {
   // A step on what is the same in all turns, and so its result.
   bool same(const Path& path, const Step& step);
   bool argument(int32_t reg, int32_t slot);
+  bool number_argument(int32_t reg, int32_t slot);
 
   // A part of the tuple that is the item.
   bool item(int32_t reg, int32_t index);
+  bool item_of_numbers(int32_t reg, int32_t index);
   bool changing(const Path& path, const Step& step, const int32_t* p);
+  bool guard_is(const int32_t* p);
+  bool guard_type(const int32_t* p);
   bool computed(int32_t result, Operator op, int32_t a, int32_t b);
 
   // max, min, abs, and the array of an element, for which that stands; other functions of numbers.
@@ -171,22 +214,31 @@ class TurnCode {
   // Of the tuple that a turn returns: that the loop goes on, and the variables; or else how it is
   // left, and what is read behind it.
   bool give(const std::vector<int32_t>& parts);
+  bool give_arrays(const std::vector<int32_t>& parts);
+  bool give_numbers(const std::vector<int32_t>& parts);
   bool leave(const std::vector<int32_t>& parts);
 
   // Whether the slot has an object that may be given on: what a step made, or a variable.
   bool is_whole(const Slot* slot) const {
     return std::ranges::find(whole_, slot) != whole_.end() ||
-           std::ranges::find(turn_.array_takes_, slot, &Turn::TakenArray::slot) !=
-               turn_.array_takes_.end();
+           std::ranges::find(turn_->array_takes_, slot, &Turn::TakenArray::slot) !=
+               turn_->array_takes_.end();
   }
 
-  Turn& turn_;
+  Bound& bound_;
   Code& code_;
   const Changes& changes_;
+  Turn* turn_ = nullptr;  // what it is made for: a Turn, or a Body
+  Body* body_ = nullptr;
+  const Body::Entry* entry_ = nullptr;
+  std::span<const Ref> registers_;
+  std::vector<std::unique_ptr<StepRunner>> runners_;  // by way
+  size_t way_ = 0;                                    // the present one
+  std::vector<Way> ways_;                             // that are still to be made
   std::vector<Known> known_;
-  StepRunner* runner_ = nullptr;
-  std::span<const std::optional<Type>> types_;
-  std::vector<TreeStep> steps_;  // from the root on
+  std::vector<TreeStep> steps_;  // of the path, from the root on
+  // Whether the last step sends all turns another way, which it can before there was a loop alone.
+  bool goes_otherwise_ = false, holds_loop_ = false;
   core::FpFlags flags_ = 0;
   std::vector<const Slot*> whole_;
   const Path* path_ = nullptr;  // whose step it is
@@ -199,7 +251,7 @@ class TurnCode {
   size_t segment_end_ = 0;
   CopyStep* copy_step_ = nullptr;
   int segments_ = 0, array_copies_ = 0;
-  bool committed_ = false, ended_ = false, has_copies_ = false;
+  bool committed_ = false, ended_ = false, has_copies_ = false, has_appends_ = false;
 };
 
 }  // namespace dvm::capture::numbers

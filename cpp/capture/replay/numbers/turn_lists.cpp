@@ -24,7 +24,7 @@ bool TurnCode::listed(const Step& step, const int32_t* p) {
       return false;
     case StepOp::guard_length_:
       if (!is_sequence(p[0]) || !PyList_Check(object(p[0]))) return false;
-      code_.emit(Op::expect, length(p[0]), 0, p[1]);
+      code_.expect_value(length(p[0]), p[1]);
       return true;
     case StepOp::guard_truth_:
       if (!is_sequence(p[0]) || !PyList_Check(object(p[0]))) return false;
@@ -42,9 +42,7 @@ int32_t TurnCode::length(int32_t sequence) {
 }
 
 bool TurnCode::place(int32_t result, int32_t sequence, int32_t at) {
-  const auto type = type_of(result);
-  if (!type || !type->is_number()) return false;
-  const Number element{code_.cell(), *type};
+  const Typed element = new_typed();
   append_object_step<ElementStep>(sequence, at, element);
   return define(result, element);
 }
@@ -57,7 +55,7 @@ bool TurnCode::changes_list(const int32_t* p) {
   if (object(list) == nullptr || !PyList_CheckExact(object(list))) return false;
   PyObject* const callee = object(p[1]);
   if (callee == extend && count == 2) return appended(list, p[4]);
-  Attempt* const attempt = turn_.attempt();
+  Attempt* const attempt = this->attempt();
   if (attempt == nullptr) return false;
   const auto key = count > 1 ? number(p[4]) : Number{code_.integer(-1), {Kind::integer}};
   if (!key || key->type.kind != Kind::integer) return false;
@@ -72,20 +70,19 @@ bool TurnCode::changes_list(const int32_t* p) {
 }
 
 bool TurnCode::appended(int32_t list, int32_t parts) {
-  Attempt* const attempt = turn_.attempt();
-  if (attempt == nullptr && (has_copies_ || !turn_.same_lists_.empty())) return false;
+  Attempt* const attempt = this->attempt();
+  if (attempt == nullptr && (has_copies_ || has_appends_)) return false;
+  has_appends_ = true;
   if (known(parts).is != Known::Is::parts || known(parts).parts.size() != 1) return false;
   const int32_t part = known(parts).parts[0];
-  AppendStep* step = nullptr;
   if (known(part).is == Known::Is::array) {
     if (attempt != nullptr || !is_whole(known(part).slot)) return false;
-    step = &append_step<AppendStep>(*known(part).slot);
-  } else {
-    const auto given = number(part);
-    if (!given || is_same(part) || known(part).is_of_array) return false;
-    step = &append_step<AppendStep>(*given, attempt);
+    turn_->same_lists_.push_back({list, &append_step<AppendArrayStep>(*known(part).slot)});
+    return true;
   }
-  turn_.same_lists_.push_back({list, step});
+  const auto given = number(part);
+  if (!given || known(part).is_of_array) return false;
+  append_object_step<AppendStep>(list, *given, attempt);
   return true;
 }
 

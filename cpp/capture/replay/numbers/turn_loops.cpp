@@ -38,20 +38,21 @@ bool TurnCode::inner_loop(const int32_t* p) {
     const Known& by = known(p[2]);
     if (by.is != Known::Is::iterator) return false;
     over.range = by.parts;
-    if (by.parts.empty()) over.same = by.over;
+    if (by.parts.empty()) {
+      for (const int32_t reg : by.over) over.same.push_back(home(reg));
+    }
   }
   std::vector<InnerLoop::Given> given;
   for (int32_t i = 0; i < p[3]; ++i) {
     const int32_t reg = p[4 + i];
     const bool has_object = is_same(reg) && object(reg) != nullptr;
-    given.push_back({has_object ? reg : -1, value(reg)});
+    given.push_back({has_object ? home(reg) : -1, value(reg)});
   }
-  auto loop =
+  InnerLoop& loop = bound_.append(
       std::make_unique<InnerLoop>(loop_of(path_->object(p[1])), p[4 + p[3]], std::move(given),
-                                  std::move(over), changes_.changes_lists, *turn_.attempt());
-  code_.emit(Op::step, 0, 0, literal_of(*loop));
-  known(p[0]) = {.is = Known::Is::loop, .loop = loop.get()};
-  turn_.loops_.push_back(std::move(loop));
+                                  std::move(over), changes_.changes_lists, *attempt()));
+  known(p[0]) = {.is = Known::Is::loop, .loop = &loop};
+  holds_loop_ = true;
   return true;
 }
 
@@ -61,11 +62,9 @@ bool TurnCode::part(int32_t result, InnerLoop& loop, int32_t index) {
     loop.give_tag(tag.cell);
     return define(result, tag);
   }
-  const auto type = type_of(result);
-  if (!type) return false;
-  const Number number{code_.cell(), *type};
-  loop.give(index, number);
-  return define(result, number);
+  const Typed part = new_typed();
+  loop.give(index, part);
+  return define(result, part);
 }
 
 }  // namespace dvm::capture::numbers

@@ -1,0 +1,105 @@
+// How the ways that a Body's turns go are put together: a tree of paths is followed along its first
+// one, and each guard that may not hold leads to the code of the path that hangs there.
+#include <algorithm>
+#include <utility>
+
+#include "capture/replay/numbers/body.h"
+#include "capture/replay/numbers/turn_code.h"
+
+namespace dvm::capture::numbers {
+
+bool TurnCode::append_tree(const std::vector<std::unique_ptr<Path>>& paths,
+                           std::vector<Ref>& registers) {
+  std::vector<size_t> to_next;  // instructions that lead to the next root
+  for (const auto& path : paths) {
+    if (path->parent != nullptr) continue;
+    const size_t begin = code_.begin_way();
+    for (const size_t place : std::exchange(to_next, {})) code_.go_on_at(place, begin);
+    append_root(*path, to_next);
+  }
+  for (const auto& runner : runners_) runner->move_to(registers);
+  return !body_->paths_.empty();
+}
+
+void TurnCode::append_root(const Path& root, std::vector<size_t>& to_next) {
+  way_ = bound_.begin_way(root, -1);
+  runners_.push_back(std::make_unique<StepRunner>(root, entry_->arguments));
+  known_.assign(static_cast<size_t>(root.registers), {});
+  flags_ = 0;
+  holds_loop_ = false;
+  append_way(root, to_next);
+  while (!ways_.empty()) {
+    Way way = std::move(ways_.back());
+    ways_.pop_back();
+    const size_t begin = code_.begin_way();
+    for (const size_t place : way.expectations) code_.go_on_at(place, begin);
+    way_ = way.runner;
+    known_ = std::move(way.known);
+    flags_ = way.flags;
+    holds_loop_ = way.holds_loop;
+    append_way(*way.path, to_next);
+  }
+}
+
+// Where a path has a step that the machine has no code for, turns that come there are replayed.
+void TurnCode::append_way(const Path& path, std::vector<size_t>& to_next) {
+  const Path* at = &path;
+  steps_ = all_steps(*at);
+  committed_ = ended_ = has_copies_ = has_appends_ = false;
+  for (size_t i = 0; i < at->steps.size(); ++i) {
+    const Step& step = at->steps[i];
+    Way otherwise{.path = step.otherwise};
+    if (step.otherwise != nullptr) {
+      otherwise.known = known_;
+      otherwise.flags = flags_;
+      otherwise.holds_loop = holds_loop_;
+    }
+    code_.forget_expectations();
+    goes_otherwise_ = false;
+    if (append(*at, step)) {
+      otherwise.expectations = code_.expectations();
+      if (otherwise.expectations.empty()) continue;
+      if (step.otherwise != nullptr) {
+        otherwise.runner = bound_.begin_way(root_of(*at), static_cast<int32_t>(way_));
+        runners_.push_back(runners_[way_]->fork());
+        ways_.push_back(std::move(otherwise));
+      } else if (!holds_loop_) {
+        to_next.insert(to_next.end(), otherwise.expectations.begin(),
+                       otherwise.expectations.end());
+      }
+      continue;
+    }
+    if (goes_otherwise_ && step.otherwise != nullptr) {
+      at = step.otherwise;
+      steps_ = all_steps(*at);
+      i = static_cast<size_t>(-1);
+      continue;
+    }
+    if (goes_otherwise_ && !holds_loop_) to_next.push_back(code_.place());
+    code_.append({.op = Op::fail});
+    return;
+  }
+  body_->paths_.push_back(at);
+}
+
+bool TurnCode::give_to_next(const std::vector<Body::Place>& gives) {
+  std::vector<std::pair<int32_t, int32_t>> moves;  // from, to
+  for (const auto& [slot, number] : gives) {
+    const int32_t to = body_->home(slot, number.type).cell;
+    if (number.cell == to) continue;
+    moves.emplace_back(number.cell, to);
+    body_->given_[slot] = true;
+  }
+  // What another move replaces is put aside first.
+  for (size_t k = 0; k < moves.size(); ++k) {
+    const auto replaces = [&](const auto& move) { return move.second == moves[k].first; };
+    if (std::any_of(moves.begin(), moves.begin() + static_cast<std::ptrdiff_t>(k), replaces)) {
+      moves[k].first = code_.emit(Op::move, moves[k].first);
+    }
+  }
+  for (const auto& [from, to] : moves) code_.append({.op = Op::move, .d = to, .a = from});
+  code_.append({.op = Op::again, .p = literal_of(body_->rounds_)});
+  return true;
+}
+
+}  // namespace dvm::capture::numbers

@@ -1,0 +1,90 @@
+// What is the same in all turns of a call, as the machine has it: cells and objects that are filled
+// from what the registers of a path hold, and the steps that must hold, or not, for the code to be
+// that of the call's turns.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "capture/path/path.h"
+#include "capture/replay/numbers/code.h"
+#include "capture/replay/replay.h"
+
+namespace dvm::capture::numbers {
+
+class InnerLoop;
+class ObjectStep;
+
+class Bound {
+ public:
+  Bound();
+  ~Bound();
+  Bound(const Bound&) = delete;
+  Bound& operator=(const Bound&) = delete;
+
+  Code& code() { return code_; }
+
+  // Where a register is among those that are kept. Each way that turns go has registers of its own:
+  // it begins with those of the way that it leaves, as they are there. A tree of paths: -1.
+  size_t begin_way(const Path& root, int32_t from);
+  int32_t home(size_t way, int32_t reg) const { return ways_[way].offset + reg; }
+  // The step holds in all turns, or it does not; false: it is neither, for what it needs is missing.
+  void grant(size_t way, const TreeStep& step, bool holds) {
+    granted_.push_back({way, step, holds});
+  }
+
+  // By the home of its register.
+  void add(int32_t home, const Number& number) { numbers_.push_back({home, number}); }
+  void add(int32_t home, const Elements& elements) { arrays_.push_back({home, elements}); }
+  void add(int32_t home, ObjectStep& step) { objects_.push_back({home, &step}); }
+  // As an instruction.
+  void append(std::unique_ptr<CellStep> step) {
+    code_.emit(Op::step, 0, 0, literal_of(*step));
+    steps_.push_back(std::move(step));
+  }
+  InnerLoop& append(std::unique_ptr<InnerLoop> loop);
+  bool has_loops() const { return !loops_.empty(); }
+  bool has_arrays() const { return !arrays_.empty(); }
+
+  // With registers that hold what is the same in the turns to come; false: it does not fit.
+  bool fill(std::vector<Ref> registers);
+  // With those that the steps leave, which are run with these arguments.
+  bool find(PyObject* const* arguments, std::vector<Ref>& registers) const;
+  void empty();
+
+ private:
+  struct Way {
+    const Path* root;
+    int32_t from, offset;
+  };
+  struct Granted {
+    size_t way;
+    TreeStep step;  // of no path: the way begins here
+    bool holds;
+  };
+  struct SameNumber {
+    int32_t home;
+    Number number;
+  };
+  struct SameArray {
+    int32_t home;
+    Elements elements;
+  };
+  struct SameObject {
+    int32_t home;
+    ObjectStep* step;
+  };
+
+  Code code_;
+  std::vector<Way> ways_;
+  std::vector<Granted> granted_;
+  std::vector<SameNumber> numbers_;
+  std::vector<SameArray> arrays_;
+  std::vector<SameObject> objects_;
+  std::vector<std::unique_ptr<CellStep>> steps_;
+  std::vector<std::unique_ptr<InnerLoop>> loops_;
+  std::vector<Ref> registers_;  // keeps alive what cells and objects are filled from
+};
+
+}  // namespace dvm::capture::numbers

@@ -1,0 +1,91 @@
+// What turns of a loop are given: variables that change, and the items that a `for` goes over.
+#pragma once
+
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "capture/library/library.h"
+#include "capture/py.h"
+#include "capture/replay/numbers/code.h"
+
+namespace dvm::capture::numbers {
+
+struct Slot;
+
+// A variable of the loop between two turns: a number, or an object where it has none, which an item
+// of Items that has rows has only when it is asked for.
+struct Variable {
+  std::optional<Type> type;
+  Cell number = {.i = 0};
+  Ref object = {};
+  bool changed = false;  // by a turn
+};
+
+// A number of Python's or a library's, exactly; none: it is none that the machine has.
+std::optional<std::pair<Type, Cell>> number_of(PyObject* object);
+// Likewise, or None, or a str, which must stay alive.
+std::optional<std::pair<Type, Cell>> value_of(PyObject* object);
+Variable variable_of(PyObject* object);
+// Of an item: nobody else may have that, so that of no more than numbers is it a value.
+Variable item_of(PyObject* object);
+PyObject* object_of(Type type, Cell number);  // new reference; null: a Python error is set
+// Python's or a library's type for it, and the other way; none: it is none of those.
+PyTypeObject* python_type_of(Type type);
+std::optional<Type> type_of_python(PyObject* type);
+
+// What a `for` iterates over, item by item. Those of a range, list, tuple or array, and of
+// `enumerate` and `zip` of them, are found without the iterator from when that is asked for; nobody
+// sees it then.
+class Items {
+ public:
+  explicit Items(PyObject* iterator) : iterator_(iterator) {}
+  // Of a range, without an iterator.
+  Items(int64_t start, int64_t stop, int64_t step);
+
+  bool exist() const { return iterator_ != nullptr; }
+  void count();               // from here on, where that can be
+  // False: none is left, or a Python error is set.
+  bool next(Variable& item) {
+    if (source_ != Source::range) return next_of_others(item);
+    if (left_ == 0) return false;
+    item.type = Type{Kind::integer};
+    item.number.i = value_;
+    // Behind the last one it might overflow.
+    if (--left_ > 0) value_ += step_;
+    return true;
+  }
+  Ref next_object();          // none: likewise
+  // Whether a copy, made before any item was taken, gives all of them again.
+  bool can_begin_again() const;
+  // Whether items are rows of an array; the last one of those.
+  bool has_rows() const { return source_ == Source::rows; }
+  void hold_row(Slot& slot) const;
+  // Of tuples that nobody has made: how many parts they have (0: it gives others), what each is
+  // iterated over by, and of the last one what it gave.
+  size_t parts() const { return parts_.size(); }
+  const Items& items_of(size_t part) const { return parts_[part]; }
+  const Variable& last_of(size_t part) const { return last_[part]; }
+  // The one that `item` has just been made, with its identity.
+  Ref object_of_last(const Variable& item) const;
+
+ private:
+  enum class Source : uint8_t { iterator, range, sequence, array, rows, tuples };
+  void count_tuples();
+  bool next_of_others(Variable& item);
+  bool next_of_tuples(Variable& item);
+  bool next_of_sequence(Variable& item);
+  bool next_of_array(Variable& item);
+
+  PyObject* iterator_;  // null: of a `while`
+  Source source_ = Source::iterator;
+  int64_t value_ = 0, step_ = 0, left_ = 0;  // of a range
+  Ref sequence_;                             // a list or tuple, or an array
+  const Library* library_ = nullptr;         // whose array
+  int64_t at_ = 0;
+  Type type_;  // of the array's elements
+  std::vector<Items> parts_;
+  std::vector<Variable> last_;
+};
+
+}  // namespace dvm::capture::numbers
