@@ -28,17 +28,13 @@ Body::Body(size_t slots) : homes_(slots), taken_(slots), given_(slots), exits_(1
 Body::~Body() = default;
 
 std::unique_ptr<Body> Body::of(const std::vector<std::unique_ptr<Path>>& paths, const Entry& entry,
-                               const Changes& changes, Attempt* outer) {
+                               const Changes& changes) {
   std::unique_ptr<Body> body(new Body(entry.types.size()));
-  if (outer != nullptr) {
-    body->outer_ = outer;
-  } else if (changes.needs_attempt) {
-    body->attempt_ = std::make_unique<Attempt>();
-  }
+  if (changes.needs_attempt) body->attempt_ = std::make_unique<Attempt>();
   std::vector<Ref> registers;
-  const bool made = TurnCode(*body, changes, entry).append_tree(paths, registers);
+  TurnCode(*body, changes, entry).append_tree(paths, registers);
   PyErr_Clear();
-  if (!made) return nullptr;
+  if (body->paths_.empty()) return nullptr;
   body->finish();
   return body->bound_.fill(std::move(registers)) ? std::move(body) : nullptr;
 }
@@ -52,7 +48,7 @@ void Body::finish() {
   const size_t item = homes_.size() - 1;
   for (size_t slot = 0; slot < item; ++slot) {
     if (taken_[slot]) takes_.push_back({slot, *homes_[slot]});
-    if (given_[slot]) exits_[0].gives.push_back({slot, *homes_[slot]});
+    if (given_[slot]) exits_[0].push_back({slot, *homes_[slot]});
   }
   Code& code = bound_.code();
   code.seal();
@@ -84,15 +80,12 @@ Body::Result Body::run(std::span<Variable> variables, Items& items, int64_t most
   if (attempt_) attempt_->begin();
   const int64_t left = bound_.code().run();
   const bool failed = left == Code::kFailed;
-  const Exit& exit = exits_[failed ? 0 : static_cast<size_t>(left)];
   if (failed && attempt_) {
     attempt_->take_back(0);
     is_too_long_ = attempt_->is_too_long();
   }
-  if (exit.is == Exit::Is::changed) rounds_.next();
-  const Exit* const leaves = exit.is == Exit::Is::left ? &exit : nullptr;
-  const Exit& last = leaves != nullptr ? exits_[0] : exit;
-  for (const auto& [slot, number] : last.gives) {
+  if (left > 0) rounds_.next();
+  for (const auto& [slot, number] : exits_[failed ? 0 : static_cast<size_t>(left)]) {
     if (rounds_.made() == 0) break;
     Variable& variable = variables[slot];
     variable.type = number.type;
@@ -100,7 +93,7 @@ Body::Result Body::run(std::span<Variable> variables, Items& items, int64_t most
     variable.changed = true;
     if (variable.object) variable.object = Ref();
   }
-  return {rounds_.made(), rounds_.more(), rounds_.was_long(), true, failed, leaves};
+  return {rounds_.made(), rounds_.more(), rounds_.was_long(), true};
 }
 
 }  // namespace dvm::capture::numbers

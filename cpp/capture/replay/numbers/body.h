@@ -29,10 +29,9 @@ class Body {
   };
   static Entry entry_of(PyObject* const* arguments, std::span<const Variable> variables,
                         const Items& items);
-  // `outer`: of the turn that the loop is within; null: it is within none. Null: no path of these is
-  // one of numbers alone.
+  // Null: no path of these is one of numbers alone.
   static std::unique_ptr<Body> of(const std::vector<std::unique_ptr<Path>>& paths,
-                                  const Entry& entry, const Changes& changes, Attempt* outer);
+                                  const Entry& entry, const Changes& changes);
   ~Body();
   Body(const Body&) = delete;
   Body& operator=(const Body&) = delete;
@@ -43,16 +42,8 @@ class Body {
   bool prepare(PyObject* const* arguments);
   void empty() { bound_.empty(); }
 
-  // How turns leave the code.
-  struct Place {
-    size_t slot;  // a variable, or a part of what is returned
-    Number number;
-  };
-  struct Exit {
-    enum class Is : uint8_t { again, changed, left } is = Is::again;
-    std::vector<Place> gives = {};
-    Ref tag = {};  // what is returned first, if the loop is left
-  };
+  // Whether there are more ways now that turns of loops within go.
+  bool is_stale() const { return bound_.is_stale(); }
 
   // Runs as many turns as are this code's, at most so many. Each but the first takes what the one
   // before it gave, and the next item.
@@ -60,11 +51,8 @@ class Body {
     int64_t made = 0;
     bool more = true, was_long = false;  // whether there is a next item, in the last variable
     bool fits = true;                    // the variables have the types that the code is for
-    bool failed = true;                  // the turn behind those is not for this code
-    const Exit* left = nullptr;          // that turn leaves the loop, and this is how
   };
   Result run(std::span<Variable> variables, Items& items, int64_t most);
-  Cell operator[](const Number& number) { return bound_.code()[number.cell]; }
 
  private:
   friend class TurnCode;
@@ -73,9 +61,13 @@ class Body {
   const Number& home(size_t slot, Type type);
   void finish();
 
+  struct Place {
+    size_t slot;
+    Number number;
+  };
+
   Bound bound_;
-  std::unique_ptr<Attempt> attempt_;  // of its own, if it is within no other turn
-  Attempt* outer_ = nullptr;
+  std::unique_ptr<Attempt> attempt_;  // null: nothing is done that would have to be taken back
   std::vector<std::optional<Number>> homes_;  // by variable
   std::vector<bool> taken_, given_;           // likewise; behind the variables, the item
   struct TakenPart {
@@ -84,7 +76,9 @@ class Body {
   };
   std::vector<TakenPart> parts_;
   std::vector<Place> takes_;
-  std::vector<Exit> exits_;  // by what the code is left with
+  // What the last turn has given, by what the code is left with: that turns of other types are next,
+  // or (0) others that are not known here.
+  std::vector<std::vector<Place>> exits_;
   std::vector<const Path*> paths_;
   Rounds rounds_{{}, nullptr};
   bool is_too_long_ = false;

@@ -8,8 +8,13 @@
 
 namespace dvm::capture::numbers {
 
-bool TurnCode::append_tree(const std::vector<std::unique_ptr<Path>>& paths,
+void TurnCode::append_tree(const std::vector<std::unique_ptr<Path>>& paths,
                            std::vector<Ref>& registers) {
+  append_ways(paths);
+  for (const auto& runner : *runners_) runner->move_to(registers);
+}
+
+void TurnCode::append_ways(const std::vector<std::unique_ptr<Path>>& paths) {
   std::vector<size_t> to_next;  // instructions that lead to the next root
   for (const auto& path : paths) {
     if (path->parent != nullptr) continue;
@@ -17,13 +22,10 @@ bool TurnCode::append_tree(const std::vector<std::unique_ptr<Path>>& paths,
     for (const size_t place : std::exchange(to_next, {})) code_.go_on_at(place, begin);
     append_root(*path, to_next);
   }
-  for (const auto& runner : runners_) runner->move_to(registers);
-  return !body_->paths_.empty();
 }
 
 void TurnCode::append_root(const Path& root, std::vector<size_t>& to_next) {
-  way_ = bound_.begin_way(root, -1);
-  runners_.push_back(std::make_unique<StepRunner>(root, entry_->arguments));
+  way_ = begin_root(root);
   known_.assign(static_cast<size_t>(root.registers), {});
   flags_ = 0;
   holds_loop_ = false;
@@ -61,7 +63,7 @@ void TurnCode::append_way(const Path& path, std::vector<size_t>& to_next) {
       if (otherwise.expectations.empty()) continue;
       if (step.otherwise != nullptr) {
         otherwise.runner = bound_.begin_way(root_of(*at), static_cast<int32_t>(way_));
-        runners_.push_back(runners_[way_]->fork());
+        runners_->push_back((*runners_)[way_]->fork());
         ways_.push_back(std::move(otherwise));
       } else if (!holds_loop_) {
         to_next.insert(to_next.end(), otherwise.expectations.begin(),
@@ -75,21 +77,28 @@ void TurnCode::append_way(const Path& path, std::vector<size_t>& to_next) {
       i = static_cast<size_t>(-1);
       continue;
     }
+    // Nothing may be written by a turn that is replayed.
+    if (committed_) code_.take_back(commit_);
     if (goes_otherwise_ && !holds_loop_) to_next.push_back(code_.place());
     code_.append({.op = Op::fail});
     return;
   }
-  body_->paths_.push_back(at);
+  note_way(*at);
 }
 
-bool TurnCode::give_to_next(const std::vector<Body::Place>& gives) {
+void TurnCode::give_to_next(const std::vector<Body::Place>& gives) {
   std::vector<std::pair<int32_t, int32_t>> moves;  // from, to
   for (const auto& [slot, number] : gives) {
     const int32_t to = body_->home(slot, number.type).cell;
-    if (number.cell == to) continue;
     moves.emplace_back(number.cell, to);
-    body_->given_[slot] = true;
+    body_->given_[slot] = body_->given_[slot] || number.cell != to;
   }
+  move_at_once(std::move(moves));
+  code_.append({.op = Op::again, .p = literal_of(body_->rounds_)});
+}
+
+void TurnCode::move_at_once(std::vector<std::pair<int32_t, int32_t>> moves) {
+  std::erase_if(moves, [](const auto& move) { return move.first == move.second; });
   // What another move replaces is put aside first.
   for (size_t k = 0; k < moves.size(); ++k) {
     const auto replaces = [&](const auto& move) { return move.second == moves[k].first; };
@@ -98,8 +107,6 @@ bool TurnCode::give_to_next(const std::vector<Body::Place>& gives) {
     }
   }
   for (const auto& [from, to] : moves) code_.append({.op = Op::move, .d = to, .a = from});
-  code_.append({.op = Op::again, .p = literal_of(body_->rounds_)});
-  return true;
 }
 
 }  // namespace dvm::capture::numbers

@@ -1,9 +1,13 @@
 #include "capture/replay/numbers/bound.h"
 
+#include <algorithm>
+#include <deque>
+#include <iterator>
 #include <utility>
 
 #include "capture/library/library.h"
-#include "capture/replay/numbers/inner_loop.h"
+#include "capture/replay/loop.h"
+#include "capture/replay/numbers/inner_items.h"
 #include "capture/replay/numbers/items.h"
 #include "capture/replay/numbers/object_steps.h"
 
@@ -12,36 +16,71 @@ namespace dvm::capture::numbers {
 Bound::Bound() = default;
 Bound::~Bound() = default;
 
-size_t Bound::begin_way(const Path& root, int32_t from) {
-  const int32_t offset = ways_.empty() ? 0 : ways_.back().offset + ways_.back().root->registers;
-  ways_.push_back({&root, from, offset});
+size_t Bound::begin_way(Way way) {
+  if (!ways_.empty()) way.offset = ways_.back().offset + ways_.back().root->registers;
+  ways_.push_back(std::move(way));
   granted_.push_back({ways_.size() - 1, {}, true});
   return ways_.size() - 1;
 }
 
-InnerLoop& Bound::append(std::unique_ptr<InnerLoop> loop) {
-  code_.emit(Op::step, 0, 0, literal_of(*loop));
-  return *loops_.emplace_back(std::move(loop));
+InnerItems& Bound::add(std::unique_ptr<InnerItems> items) {
+  return *items_.emplace_back(std::move(items));
+}
+
+void Bound::add(Loop& loop, int32_t version) {
+  loops_.push_back({&loop, version, loop.paths().size()});
+}
+
+bool Bound::is_stale() const {
+  return std::ranges::any_of(loops_, [](const HeldLoop& held) {
+    return held.loop->version() != held.version || held.loop->paths().size() != held.paths;
+  });
 }
 
 bool Bound::find(PyObject* const* arguments, std::vector<Ref>& registers) const {
-  std::vector<std::unique_ptr<StepRunner>> runners;
+  registers.clear();
+  return run(0, arguments, registers);
+}
+
+// The ways from that one on; those before it have left the registers.
+bool Bound::run(size_t first, PyObject* const* arguments, std::vector<Ref>& registers) const {
+  std::vector<std::unique_ptr<StepRunner>> runners(first);
+  std::deque<std::vector<PyObject*>> given;
+  const auto object = [&](int32_t home) -> PyObject* {
+    if (home < 0) return nullptr;
+    if (static_cast<size_t>(home) < registers.size()) {
+      return registers[static_cast<size_t>(home)].get();
+    }
+    size_t way = ways_.size() - 1;
+    while (ways_[way].offset > home) --way;
+    return (*runners[way])[home - ways_[way].offset];
+  };
   for (const auto& [way, step, holds] : granted_) {
+    if (way < first) continue;
     if (step.path != nullptr) {
       if (runners[way]->run(step) != holds) return false;
       continue;
     }
-    const int32_t from = ways_[way].from;
-    runners.push_back(from < 0 ? std::make_unique<StepRunner>(*ways_[way].root, arguments)
-                               : runners[static_cast<size_t>(from)]->fork());
+    const auto& [root, from, homes, offset] = ways_[way];
+    if (from >= 0) {
+      runners.push_back(runners[static_cast<size_t>(from)]->fork());
+      continue;
+    }
+    std::vector<PyObject*>& own = given.emplace_back();
+    std::ranges::transform(homes, std::back_inserter(own), object);
+    runners.push_back(std::make_unique<StepRunner>(*root, own.empty() ? arguments : own.data()));
   }
-  registers.clear();
-  for (const auto& runner : runners) runner->move_to(registers);
+  for (const auto& runner : runners) {
+    if (runner) runner->move_to(registers);
+  }
   return true;
 }
 
 bool Bound::fill(std::vector<Ref> registers) {
   registers_.clear();
+  if (is_stale()) return false;
+  const size_t own = static_cast<size_t>(ways_[0].root->registers);
+  if (registers.size() == own && ways_.size() > 1 && !run(1, nullptr, registers)) return false;
   const auto object = [&](int32_t home) { return registers[static_cast<size_t>(home)].get(); };
   for (const auto& [home, number] : numbers_) {
     const auto found = object(home) ? value_of(object(home)) : std::nullopt;
@@ -66,8 +105,10 @@ bool Bound::fill(std::vector<Ref> registers) {
       code_[stride].i = array.strides[d];
     }
   }
-  for (const auto& loop : loops_) {
-    if (!loop->fill(registers)) return false;
+  for (const auto& items : items_) {
+    std::vector<PyObject*> objects;
+    std::ranges::transform(items->over(), std::back_inserter(objects), object);
+    if (std::ranges::count(objects, nullptr) > 0 || !items->fill(objects)) return false;
   }
   registers_ = std::move(registers);
   return true;
@@ -75,7 +116,7 @@ bool Bound::fill(std::vector<Ref> registers) {
 
 void Bound::empty() {
   registers_.clear();
-  for (const auto& loop : loops_) loop->empty();
+  for (const auto& items : items_) items->empty();
 }
 
 }  // namespace dvm::capture::numbers

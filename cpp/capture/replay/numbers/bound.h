@@ -11,9 +11,13 @@
 #include "capture/replay/numbers/code.h"
 #include "capture/replay/replay.h"
 
+namespace dvm::capture {
+class Loop;
+}
+
 namespace dvm::capture::numbers {
 
-class InnerLoop;
+class InnerItems;
 class ObjectStep;
 
 class Bound {
@@ -26,8 +30,12 @@ class Bound {
   Code& code() { return code_; }
 
   // Where a register is among those that are kept. Each way that turns go has registers of its own:
-  // it begins with those of the way that it leaves, as they are there. A tree of paths: -1.
-  size_t begin_way(const Path& root, int32_t from);
+  // it begins with those of the way that it leaves, as they are there; a tree of paths with none
+  // (-1), on the arguments of the call, or of a loop within by their homes (-1: it changes).
+  size_t begin_way(const Path& root, int32_t from) { return begin_way({&root, from}); }
+  size_t begin_way(const Path& root, std::vector<int32_t> arguments) {
+    return begin_way({&root, -1, std::move(arguments)});
+  }
   int32_t home(size_t way, int32_t reg) const { return ways_[way].offset + reg; }
   // The step holds in all turns, or it does not; false: it is neither, for what it needs is missing.
   void grant(size_t way, const TreeStep& step, bool holds) {
@@ -43,21 +51,32 @@ class Bound {
     code_.emit(Op::step, 0, 0, literal_of(*step));
     steps_.push_back(std::move(step));
   }
-  InnerLoop& append(std::unique_ptr<InnerLoop> loop);
+  void keep(std::unique_ptr<CellStep> step) { steps_.push_back(std::move(step)); }
+  // What a loop within iterates over.
+  InnerItems& add(std::unique_ptr<InnerItems> items);
+  // That the code has one like this.
+  void add(Loop& loop, int32_t version);
   bool has_loops() const { return !loops_.empty(); }
   bool has_arrays() const { return !arrays_.empty(); }
 
-  // With registers that hold what is the same in the turns to come; false: it does not fit.
+  // With registers that hold what is the same in the turns to come, those of the first way at least;
+  // false: it does not fit.
   bool fill(std::vector<Ref> registers);
   // With those that the steps leave, which are run with these arguments.
   bool find(PyObject* const* arguments, std::vector<Ref>& registers) const;
   void empty();
+  // Whether there are more ways now that turns of a loop within go.
+  bool is_stale() const;
 
  private:
   struct Way {
     const Path* root;
-    int32_t from, offset;
+    int32_t from;
+    std::vector<int32_t> arguments = {};
+    int32_t offset = 0;
   };
+  size_t begin_way(Way way);
+  bool run(size_t first, PyObject* const* arguments, std::vector<Ref>& registers) const;
   struct Granted {
     size_t way;
     TreeStep step;  // of no path: the way begins here
@@ -83,7 +102,13 @@ class Bound {
   std::vector<SameArray> arrays_;
   std::vector<SameObject> objects_;
   std::vector<std::unique_ptr<CellStep>> steps_;
-  std::vector<std::unique_ptr<InnerLoop>> loops_;
+  std::vector<std::unique_ptr<InnerItems>> items_;
+  struct HeldLoop {
+    Loop* loop;
+    int32_t version;
+    size_t paths;
+  };
+  std::vector<HeldLoop> loops_;
   std::vector<Ref> registers_;  // keeps alive what cells and objects are filled from
 };
 

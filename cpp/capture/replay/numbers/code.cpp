@@ -25,6 +25,16 @@ int64_t floor_quotient(int64_t a, int64_t b) { return a / b - (a % b != 0 && (a 
 
 bool can_shift(int64_t a, int64_t by) { return 0 <= by && by < 63 && (a << by) >> by == a; }
 
+// Whose ends may lie far apart.
+int64_t length_of_range(int64_t start, int64_t stop, int64_t step) {
+  if (step > 0 ? start >= stop : start <= stop) return 0;
+  const auto from = static_cast<uint64_t>(step > 0 ? start : stop);
+  const auto to = static_cast<uint64_t>(step > 0 ? stop : start);
+  const uint64_t by = step > 0 ? static_cast<uint64_t>(step) : 0 - static_cast<uint64_t>(step);
+  const uint64_t length = (to - from - 1) / by + 1;
+  return length > INT64_MAX ? INT64_MAX : static_cast<int64_t>(length);
+}
+
 bool compares(Op op) {
   return (Op::eq_floats <= op && op <= Op::ge_floats) ||
          (Op::eq_integers <= op && op <= Op::ge_integers);
@@ -37,6 +47,7 @@ std::byte* memory(Cell place) { return reinterpret_cast<std::byte*>(place.i); }
 CellStep& step_of(int64_t literal) { return *reinterpret_cast<CellStep*>(literal); }
 Attempt& attempt_of(int64_t literal) { return *reinterpret_cast<Attempt*>(literal); }
 Rounds& rounds_of(int64_t literal) { return *reinterpret_cast<Rounds*>(literal); }
+InnerTurns& inner_turns_of(int64_t literal) { return *reinterpret_cast<InnerTurns*>(literal); }
 // NOLINTEND(performance-no-int-to-ptr)
 
 }  // namespace

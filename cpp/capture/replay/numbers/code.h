@@ -100,6 +100,11 @@ class Code {
     code_.push_back({.op = op, .d = d, .a = a, .b = b, .p = p, .q = q});
     return d;
   }
+  // Goes on at that place, or at one that is not known yet: its own place tells whose that will be.
+  size_t jump(size_t place = 0) {
+    append({.op = Op::fail, .otherwise = static_cast<int32_t>(place)});
+    return code_.size() - 1;
+  }
   // The place of an element in an axis behind that place.
   int32_t emit_place(Op op, int32_t index, int32_t from, const Axis& axis) {
     const int32_t d = cell();

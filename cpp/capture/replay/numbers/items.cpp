@@ -65,17 +65,6 @@ void Items::count_tuples() {
   last_.resize(parts_.size());
 }
 
-Items::Items(int64_t start, int64_t stop, int64_t step)
-    : iterator_(Py_None), source_(Source::range), value_(start), step_(step) {
-  // As many as range() has, whose ends may lie far apart.
-  const auto from = static_cast<uint64_t>(step > 0 ? start : stop);
-  const auto to = static_cast<uint64_t>(step > 0 ? stop : start);
-  const uint64_t by = step > 0 ? static_cast<uint64_t>(step) : 0 - static_cast<uint64_t>(step);
-  const bool any = step > 0 ? start < stop : start > stop;
-  const uint64_t count = any ? (to - from - 1) / by + 1 : 0;
-  left_ = static_cast<int64_t>(std::min<uint64_t>(count, INT64_MAX));
-}
-
 bool Items::can_begin_again() const {
   return source_ != Source::iterator && std::ranges::all_of(parts_, &Items::can_begin_again);
 }

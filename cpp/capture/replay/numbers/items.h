@@ -40,8 +40,6 @@ std::optional<Type> type_of_python(PyObject* type);
 class Items {
  public:
   explicit Items(PyObject* iterator) : iterator_(iterator) {}
-  // Of a range, without an iterator.
-  Items(int64_t start, int64_t stop, int64_t step);
 
   bool exist() const { return iterator_ != nullptr; }
   void count();               // from here on, where that can be

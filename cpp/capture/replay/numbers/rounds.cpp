@@ -1,5 +1,7 @@
 #include "capture/replay/numbers/rounds.h"
 
+#include "capture/replay/loop.h"
+
 namespace dvm::capture::numbers {
 
 bool Rounds::take_parts() {
@@ -18,6 +20,11 @@ bool Rounds::take_parts() {
     if (!number || number->first != type) return false;
     *cell = number->second;
   }
+  return true;
+}
+
+bool InnerTurns::run(Cell*) {
+  loop_.count_turns_of_numbers(std::exchange(made_, 0));
   return true;
 }
 

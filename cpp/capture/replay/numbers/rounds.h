@@ -6,6 +6,10 @@
 #include "capture/replay/numbers/attempt.h"
 #include "capture/replay/numbers/items.h"
 
+namespace dvm::capture {
+class Loop;
+}
+
 namespace dvm::capture::numbers {
 
 class Rounds {
@@ -71,6 +75,25 @@ class Rounds {
   int64_t most_ = 0, made_ = 0;
   bool more_ = true, was_long_ = false;
 };
+
+// The turns of a loop within a turn.
+class InnerTurns final : public CellStep {
+ public:
+  InnerTurns(Loop& loop, Attempt& attempt) : loop_(loop), attempt_(attempt) {}
+  bool may_go_on() {
+    ++made_;
+    attempt_.count(1);
+    return !attempt_.is_too_long();
+  }
+  // Tells the loop how many there were.
+  bool run(Cell*) override;
+
+ private:
+  Loop& loop_;
+  Attempt& attempt_;
+  int64_t made_ = 0;
+};
+inline int64_t literal_of(const InnerTurns& turns) { return reinterpret_cast<int64_t>(&turns); }
 
 inline int64_t literal_of(const Rounds& rounds) { return reinterpret_cast<int64_t>(&rounds); }
 

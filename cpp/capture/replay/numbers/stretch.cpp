@@ -46,7 +46,7 @@ void Learning::give(const Path& path, std::unique_ptr<Turn> turn, size_t paths) 
 std::unique_ptr<Body> Learning::make_body(const std::vector<std::unique_ptr<Path>>& paths,
                                           const Body::Entry& entry) {
   if (!may_make_body()) return {};
-  auto body = Body::of(paths, entry, *changes_, nullptr);
+  auto body = Body::of(paths, entry, *changes_);
   ++(body ? made_bodies_ : refused_bodies_);
   return body;
 }
@@ -132,7 +132,9 @@ bool Stretch::prepare(std::span<const Ref> variables, const Ref& item) {
   }
   if (!is_new) return true;
   for (auto& body : learning_.take_bodies()) {
-    if (body->prepare(same_.data())) {
+    if (body->is_stale()) {
+      wants_body_ = true;
+    } else if (body->prepare(same_.data())) {
       bodies_.push_back(std::move(body));
     } else {
       learning_.give(std::move(body), paths_);

@@ -23,7 +23,7 @@ Slot* TurnCode::slot(int32_t reg) {
 }
 
 bool TurnCode::item(int32_t reg, int32_t index) {
-  if (turn_ == nullptr) return item_of_numbers(reg, index);
+  if (turn_ == nullptr) return part_of_item(reg, index);
   Turn::ItemPart part{.index = index, .reg = reg};
   if (const auto like = Likeness::of(object(reg))) {
     Slot& taken = new_slot(*like);
@@ -39,14 +39,6 @@ bool TurnCode::item(int32_t reg, int32_t index) {
   }
   turn_->item_parts_.push_back(part);
   return true;
-}
-
-bool TurnCode::item_of_numbers(int32_t reg, int32_t index) {
-  const auto k = static_cast<size_t>(index);
-  if (k >= entry_->parts.size() || !entry_->parts[k]) return false;
-  const Number number{code_.cell(), *entry_->parts[k]};
-  body_->parts_.push_back({index, number});
-  return define(reg, number);
 }
 
 const Slot* TurnCode::copied(const int32_t* p) {

@@ -6,7 +6,6 @@
 #include "capture/library/library.h"
 #include "capture/replay/loop.h"
 #include "capture/replay/numbers/graph_code.h"
-#include "capture/replay/numbers/inner_loop.h"
 #include "capture/replay/numbers/object_steps.h"
 #include "capture/replay/numbers/operators.h"
 #include "core/ops/fp_flags.h"
@@ -104,7 +103,8 @@ std::optional<Number> TurnCode::number(int32_t reg) {
 
 std::optional<Number> TurnCode::value(int32_t reg) {
   if (known(reg).is == Known::Is::typed) {
-    const auto type = type_of(reg);
+    auto type = type_of(reg);
+    if (!type) type = known(reg).hints[0];
     if (!type) return {};
     expect_type(reg, *type);
     // What it is otherwise no path has asked here.
@@ -248,7 +248,9 @@ bool TurnCode::same(const Path& path, const Step& step) {
 bool TurnCode::argument(int32_t reg, int32_t slot) {
   const auto place = static_cast<size_t>(slot);
   const bool is_item = place + 1 == changes_.slots.size();
-  if (body_ != nullptr && changes_.slots[place]) return number_argument(reg, slot);
+  if (turn_ == nullptr && changes_.slots[place]) {
+    return inner_ != nullptr ? inner_argument(reg, slot) : number_argument(reg, slot);
+  }
   if (!granted()) return false;
   if (!changes_.slots[place]) return object(reg) != nullptr;
   if (place + 1 == changes_.slots.size() && object(reg) && PyTuple_CheckExact(object(reg))) {
@@ -305,10 +307,10 @@ bool TurnCode::changing(const Path& path, const Step& step, const int32_t* p) {
     case StepOp::guard_length_:
       if (known(p[0]).is != Known::Is::item) return false;
       if (turn_ != nullptr) return granted();
-      goes_otherwise_ = std::ssize(entry_->parts) != p[1];
+      goes_otherwise_ = static_cast<int64_t>(parts_of_item()) != p[1];
       return !goes_otherwise_;
     case StepOp::item_:
-      if (known(p[1]).is == Known::Is::loop) return part(p[0], *known(p[1]).loop, p[2]);
+      if (known(p[1]).is == Known::Is::loop) return part(p[0], known(p[1]), p[2]);
       if (known(p[1]).is != Known::Is::item || !item(p[0], p[2])) return false;
       return turn_ == nullptr || granted();
     case StepOp::guard_is_:
@@ -379,7 +381,7 @@ bool TurnCode::guard_type(const int32_t* p) {
   Known& given = known(p[0]);
   if (given.is == Known::Is::item && turn_ == nullptr) {
     const bool is_tuple = path_->known(p[1]) == reinterpret_cast<PyObject*>(&PyTuple_Type);
-    return is_tuple && !entry_->parts.empty();
+    return is_tuple && parts_of_item() > 0;
   }
   if (given.is_taken || given.is == Known::Is::item) return granted();
   PyObject* const wanted = path_->known(p[1]);
@@ -528,20 +530,9 @@ bool TurnCode::copy(int32_t to, int32_t from) {
 bool TurnCode::give(const std::vector<int32_t>& parts) {
   ended_ = true;
   if (turn_ != nullptr) return give_arrays(parts);
-  return PyLong_AsLong(object(parts[0])) == Loop::kNext ? give_numbers(parts) : leave(parts);
-}
-
-// None of it is for the machine where nobody could take it from there.
-bool TurnCode::leave(const std::vector<int32_t>& parts) {
-  if (body_->outer_ == nullptr) return false;
-  Body::Exit exit{.is = Body::Exit::Is::left, .tag = Ref::borrow(object(parts[0]))};
-  for (size_t k = 1; k < parts.size(); ++k) {
-    const auto given = known(parts[k]).is_of_array ? std::nullopt : value(parts[k]);
-    if (given) exit.gives.push_back({k, *given});
-  }
-  code_.append({.op = Op::stop, .p = std::ssize(body_->exits_)});
-  body_->exits_.push_back(std::move(exit));
-  return true;
+  if (PyLong_AsLong(object(parts[0])) == Loop::kNext) return give_numbers(parts);
+  // From a loop that is within nothing it is for the replay to go on.
+  return inner_ != nullptr && leave_inner(parts);
 }
 
 bool TurnCode::give_numbers(const std::vector<int32_t>& parts) {
@@ -560,11 +551,15 @@ bool TurnCode::give_numbers(const std::vector<int32_t>& parts) {
       return false;
     }
     gives.push_back({slot, *value});
-    is_again = is_again && entry_->types[slot] == value->type;
+    is_again = is_again && types()[slot] == value->type;
   }
-  if (is_again) return give_to_next(gives);
-  code_.append({.op = Op::stop, .p = std::ssize(body_->exits_)});
-  body_->exits_.push_back({.is = Body::Exit::Is::changed, .gives = std::move(gives)});
+  if (inner_ != nullptr) return give_to_inner(gives);
+  if (is_again) {
+    give_to_next(gives);
+  } else {
+    code_.append({.op = Op::stop, .p = std::ssize(body_->exits_)});
+    body_->exits_.push_back(std::move(gives));
+  }
   return true;
 }
 

@@ -26,7 +26,9 @@ class TurnCode {
         code_(bound_.code()),
         changes_(changes),
         turn_(&turn),
-        registers_(registers) {}
+        registers_(registers) {
+    runners_->emplace_back();
+  }
   // None was replayed: what is the same in all turns is found by running its steps.
   TurnCode(Body& body, const Changes& changes, const Body::Entry& entry)
       : bound_(body.bound_),
@@ -36,9 +38,8 @@ class TurnCode {
         entry_(&entry) {}
 
   bool append(const Path& path);
-  // All ways that turns go. False: none is one of numbers alone. The registers are those that fill
-  // the cells.
-  bool append_tree(const std::vector<std::unique_ptr<Path>>& paths, std::vector<Ref>& registers);
+  // All ways that turns go. The registers are those that fill the cells.
+  void append_tree(const std::vector<std::unique_ptr<Path>>& paths, std::vector<Ref>& registers);
   // Of the step that ended it.
   core::Loc location() const { return path_->location(*step_); }
 
@@ -56,7 +57,7 @@ class TurnCode {
       item,      // a tuple that is iterated over
       range,     // of numbers that change, by their cells
       iterator,  // of such a range, or of what is the same in all turns: `over`
-      loop,      // the value of a loop within
+      loop,      // the value of a loop within, by its cells
       typed,     // a number, whose type a cell tells
       unknown
     } is = Is::object;
@@ -67,24 +68,25 @@ class TurnCode {
     bool is_of_array = false;        // the element of an array without axes
     std::vector<int32_t> over = {};  // registers: an object, or arguments and what is called
     int32_t type = 0;                // the cell that tells it
-    InnerLoop* loop = nullptr;
+    std::vector<std::optional<Type>> hints = {};  // of what is typed, where no guard tells it
   };
 
   Known& known(int32_t reg) { return known_[static_cast<size_t>(reg)]; }
   PyObject* object(int32_t reg) const {
-    return body_ ? (*runners_[way_])[reg] : registers_[static_cast<size_t>(reg)].get();
+    return turn_ ? registers_[static_cast<size_t>(reg)].get() : (*(*runners_)[way_])[reg];
   }
   int32_t home(int32_t reg) const { return bound_.home(way_, reg); }
   // Null: nothing is done that would have to be taken back.
   Attempt* attempt() const {
     if (turn_ != nullptr) return turn_->attempt_.get();
-    return body_->outer_ != nullptr ? body_->outer_ : body_->attempt_.get();
+    return body_ != nullptr ? body_->attempt_.get() : attempt_;
   }
   bool is_same(int32_t reg) { return known(reg).is == Known::Is::object; }
 
   bool define(int32_t reg, const Number& number);
-  bool define(int32_t reg, const Typed& number) {
+  bool define(int32_t reg, const Typed& number, std::optional<Type> hint = {}) {
     known(reg) = {.is = Known::Is::typed, .number = {number.cell, {}}, .type = number.type};
+    known(reg).hints.push_back(hint);
     return true;
   }
   Typed new_typed() {
@@ -131,7 +133,7 @@ class TurnCode {
 
   // The step holds, and gives what it gives, in all turns; false: nobody knows what that is.
   bool granted() {
-    const bool holds = body_ == nullptr || runners_[way_]->run({path_, step_});
+    const bool holds = turn_ != nullptr || (*runners_)[way_]->run({path_, step_});
     bound_.grant(way_, {path_, step_}, holds);
     goes_otherwise_ = !holds;
     return holds;
@@ -147,10 +149,28 @@ class TurnCode {
     core::FpFlags flags = 0;
     bool holds_loop = false;
   };
+  void append_ways(const std::vector<std::unique_ptr<Path>>& paths);
   void append_root(const Path& root, std::vector<size_t>& to_next);
   void append_way(const Path& path, std::vector<size_t>& to_next);
-  // Moves what a turn gives to where the next one takes it.
-  bool give_to_next(const std::vector<Body::Place>& gives);
+  size_t begin_root(const Path& root);
+  void note_way(const Path& path);
+  // What a turn gives goes to where the next one takes it.
+  void give_to_next(const std::vector<Body::Place>& gives);
+  bool give_to_inner(const std::vector<Body::Place>& gives);
+  void move_at_once(std::vector<std::pair<int32_t, int32_t>> moves);
+  // Of the variables and the item, where a turn begins.
+  const std::vector<std::optional<Type>>& types() const;
+  size_t parts_of_item() const;
+  bool part_of_item(int32_t reg, int32_t index);
+
+  // A loop within.
+  struct Inner;
+  TurnCode(TurnCode& outer, Inner& inner);
+  std::optional<Insn> begin_items(int32_t iterator, Inner& inner);
+  void end_loop(Inner& inner);
+  void leave_loop(Inner& inner, PyObject* tag, const std::vector<std::optional<Number>>& parts);
+  bool leave_inner(const std::vector<int32_t>& returned);
+  bool inner_argument(int32_t reg, int32_t slot);
   // Whether all of what the step is given is the same in all turns.
   bool is_of_same(const Path& path, const Step& step);
   bool append(const Path& path, const Step& step);
@@ -162,7 +182,6 @@ class TurnCode {
 
   // A part of the tuple that is the item.
   bool item(int32_t reg, int32_t index);
-  bool item_of_numbers(int32_t reg, int32_t index);
   bool changing(const Path& path, const Step& step, const int32_t* p);
   bool guard_is(const int32_t* p);
   bool guard_type(const int32_t* p);
@@ -183,7 +202,7 @@ class TurnCode {
   // Ranges and iterators, loops over them, and the parts of what they give.
   bool iterates(const int32_t* p);
   bool inner_loop(const int32_t* p);
-  bool part(int32_t result, InnerLoop& loop, int32_t index);
+  bool part(int32_t result, const Known& loop, int32_t index);
 
   // The array that the call copies in C order; null: the call is another one.
   const Slot* copied(const int32_t* p);
@@ -216,7 +235,6 @@ class TurnCode {
   bool give(const std::vector<int32_t>& parts);
   bool give_arrays(const std::vector<int32_t>& parts);
   bool give_numbers(const std::vector<int32_t>& parts);
-  bool leave(const std::vector<int32_t>& parts);
 
   // Whether the slot has an object that may be given on: what a step made, or a variable.
   bool is_whole(const Slot* slot) const {
@@ -228,12 +246,15 @@ class TurnCode {
   Bound& bound_;
   Code& code_;
   const Changes& changes_;
-  Turn* turn_ = nullptr;  // what it is made for: a Turn, or a Body
+  Turn* turn_ = nullptr;  // what it is made for: a Turn, or a Body,
   Body* body_ = nullptr;
   const Body::Entry* entry_ = nullptr;
+  Inner* inner_ = nullptr;  // or a loop within the turns of one of these
+  Attempt* attempt_ = nullptr;
   std::span<const Ref> registers_;
-  std::vector<std::unique_ptr<StepRunner>> runners_;  // by way
-  size_t way_ = 0;                                    // the present one
+  using Runners = std::vector<std::unique_ptr<StepRunner>>;  // by way
+  std::shared_ptr<Runners> runners_ = std::make_shared<Runners>();
+  size_t way_ = 0;  // the present one
   std::vector<Way> ways_;                             // that are still to be made
   std::vector<Known> known_;
   std::vector<TreeStep> steps_;  // of the path, from the root on
