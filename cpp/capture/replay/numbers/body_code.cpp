@@ -43,6 +43,20 @@ void TurnCode::append_root(const Path& root, std::vector<size_t>& to_next) {
   }
 }
 
+namespace {
+
+// Whether a path begins by asking for the truth that its parent's guard has not found.
+bool is_truth_not_held(const Path& path) {
+  if (path.parent == nullptr || path.steps.empty()) return false;
+  const Step& own = path.steps[0];
+  const Step& left = path.parent->steps[static_cast<size_t>(path.parent_step)];
+  if (own.op != StepOp::guard_truth_ || left.op != StepOp::guard_truth_) return false;
+  const int32_t *const p = path.operands(own), *const q = path.parent->operands(left);
+  return p[0] == q[0] && (p[1] != 0) != (q[1] != 0);
+}
+
+}  // namespace
+
 // Where a path has a step that the machine has no code for, turns that come there are replayed.
 void TurnCode::append_way(const Path& path, std::vector<size_t>& to_next) {
   const Path* at = &path;
@@ -56,6 +70,7 @@ void TurnCode::append_way(const Path& path, std::vector<size_t>& to_next) {
       otherwise.flags = flags_;
       otherwise.holds_loop = holds_loop_;
     }
+    if (i == 0 && is_truth_not_held(*at)) continue;
     code_.forget_expectations();
     goes_otherwise_ = false;
     if (append(*at, step)) {
@@ -106,6 +121,8 @@ void TurnCode::move_at_once(std::vector<std::pair<int32_t, int32_t>> moves) {
       moves[k].first = code_.emit(Op::move, moves[k].first);
     }
   }
+  // The first one may be made in its place, if nothing else reads it.
+  if (moves.size() == 1) return code_.move(moves[0].first, moves[0].second);
   for (const auto& [from, to] : moves) code_.append({.op = Op::move, .d = to, .a = from});
 }
 

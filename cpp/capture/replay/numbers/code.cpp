@@ -40,6 +40,11 @@ bool compares(Op op) {
          (Op::eq_integers <= op && op <= Op::ge_integers);
 }
 
+// Of Python's floats: whatever they are, there is a result.
+bool never_fails(Op op) {
+  return op == Op::add_floats || op == Op::subtract_floats || op == Op::multiply_floats;
+}
+
 // NOLINTNEXTLINE(performance-no-int-to-ptr): cells hold addresses, too
 std::byte* memory(Cell place) { return reinterpret_cast<std::byte*>(place.i); }
 
@@ -54,11 +59,29 @@ InnerTurns& inner_turns_of(int64_t literal) { return *reinterpret_cast<InnerTurn
 
 void Code::expect(int32_t cell, bool truth) {
   const int64_t literal = truth + 1;
-  const bool is_made = code_.size() > begin_of_way_ && code_.back().d == cell &&
+  const bool is_made = may_merge() && code_.back().d == cell &&
                        code_.back().p == 0 && compares(code_.back().op);
-  if (!is_made) return expect_value(cell, truth);
-  code_.back().p = literal;
-  expectations_.push_back(code_.size() - 1);
+  if (is_made) {
+    code_.back().p = literal;
+    expectations_.push_back(code_.size() - 1);
+  } else if (may_merge() && code_.back().d == cell && code_.back().op == Op::truth_of_integer) {
+    // The truth is not asked again.
+    code_.back() = {.op = truth ? Op::expect_nonzero : Op::expect_zero,
+                    .d = cell,
+                    .a = code_.back().a};
+    expectations_.push_back(code_.size() - 1);
+  } else {
+    expect_value(cell, truth);
+  }
+}
+
+void Code::move(int32_t from, int32_t to) {
+  const bool is_last = may_merge() && code_.back().d == from && never_fails(code_.back().op);
+  if (is_last) {
+    code_.back().d = to;
+  } else {
+    append({.op = Op::move, .d = to, .a = from});
+  }
 }
 
 void Code::expect_value(int32_t cell, int64_t value) {
@@ -68,33 +91,56 @@ void Code::expect_value(int32_t cell, int64_t value) {
 
 void Code::seal() {
   append({.op = Op::stop});
+  const void* const* labels = nullptr;
+  run(nullptr, &labels);
   steps_.resize(code_.size());
   Cell* const cells = cells_.data();
   for (size_t i = 0; i < code_.size(); ++i) {
     const Insn& insn = code_[i];
     const Step* const otherwise = insn.otherwise < 0 ? nullptr : steps_.data() + insn.otherwise;
-    steps_[i] = {insn.op,           cells + insn.d, cells + insn.a, cells + insn.b, cells + insn.c,
-                 cells + insn.size, insn.p,         insn.q,         insn.function,  otherwise};
+    int64_t p = insn.p;
+    if (insn.size != 0) p = std::bit_cast<int64_t>(cells + insn.size);
+    if (insn.function != nullptr) p = std::bit_cast<int64_t>(insn.function);
+    steps_[i] = {labels[static_cast<size_t>(insn.op)],
+                 cells + insn.d,
+                 cells + insn.a,
+                 cells + insn.b,
+                 cells + insn.c,
+                 p,
+                 insn.q,
+                 otherwise};
   }
   code_.clear();
 }
 
 // Each instruction goes on to the next by itself (labels as values, of GCC and Clang): one place
-// from which all are come to is hard to predict, and half of what a turn takes.
+// from which all are come to is hard to predict, and half of what a turn takes. `labels` asks where
+// the instructions are.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wpedantic"
-int64_t Code::run() const {
+int64_t Code::run(const Step* begin, const void* const** labels) {
   static const void* const kLabels[] = {
 #define DVM_NUMBER(name, ...) &&name##_,
 #include "capture/replay/numbers/numbers.def"
 #undef DVM_NUMBER
   };
-#define DVM_GO_ON goto* kLabels[static_cast<size_t>(now->op)]
+  if (labels != nullptr) {
+    *labels = kLabels;
+    return kFailed;
+  }
+#define DVM_GO_ON goto* now->label
 #define DVM_FAIL goto failed
-#define DVM_BEGIN goto begin
-  const Step* now;
-begin:
-  now = steps_.data();
+#define DVM_JUMP          \
+  {                       \
+    now = now->otherwise; \
+    DVM_GO_ON;            \
+  }
+#define DVM_BEGIN \
+  {               \
+    now = begin;  \
+    DVM_GO_ON;    \
+  }
+  const Step* now = begin;
   DVM_GO_ON;
 failed:
   now = now->otherwise;
@@ -113,6 +159,7 @@ failed:
 #include "capture/replay/numbers/numbers.def"
 #undef DVM_NUMBER
 #undef DVM_BEGIN
+#undef DVM_JUMP
 #undef DVM_FAIL
 #undef DVM_GO_ON
 }

@@ -102,7 +102,7 @@ class Code {
   }
   // Goes on at that place, or at one that is not known yet: its own place tells whose that will be.
   size_t jump(size_t place = 0) {
-    append({.op = Op::fail, .otherwise = static_cast<int32_t>(place)});
+    append({.op = Op::jump, .otherwise = static_cast<int32_t>(place)});
     return code_.size() - 1;
   }
   // The place of an element in an axis behind that place.
@@ -124,6 +124,8 @@ class Code {
     code_[place].otherwise = static_cast<int32_t>(otherwise);
   }
   void append(const Insn& insn) { code_.push_back(insn); }
+  // Of what no instruction behind reads from where it was; what has just been made is made there.
+  void move(int32_t from, int32_t to);
   // Places among the instructions: the one that the next will have, and what was appended since.
   size_t place() const { return code_.size(); }
   void take_back(size_t place) { code_.resize(place); }
@@ -138,16 +140,21 @@ class Code {
   // What it is left with, which is not negative; or else the turn is not for the machine, and has
   // written no element.
   static constexpr int64_t kFailed = -1;
-  int64_t run() const;
+  int64_t run() const { return run(steps_.data(), nullptr); }
 
  private:
+  // A cache line.
   struct Step {
-    Op op;
-    Cell *d, *a, *b, *c, *size;
+    const void* label;  // where its code is
+    Cell *d, *a, *b, *c;
     int64_t p, q;
-    core::ScalarFunction function;
     const Step* otherwise;
+
+    Cell& size() const { return *std::bit_cast<Cell*>(p); }
+    core::ScalarFunction function() const { return std::bit_cast<core::ScalarFunction>(p); }
   };
+  bool may_merge() const { return code_.size() > begin_of_way_; }
+  static int64_t run(const Step* begin, const void* const** labels);
   std::vector<size_t> expectations_;
   size_t begin_of_way_ = 0;
   std::vector<Insn> code_;

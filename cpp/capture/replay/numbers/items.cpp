@@ -108,14 +108,7 @@ void Items::count() {
   PyErr_Clear();
 }
 
-bool Items::next_of_sequence(Variable& item) {
-  if (at_ >= PySequence_Fast_GET_SIZE(sequence_.get())) return false;
-  PyObject* const object = PySequence_Fast_GET_ITEM(sequence_.get(), at_++);
-  if (PyFloat_CheckExact(object)) {  // most of them
-    item.type = Type{Kind::floating};
-    item.number.f = PyFloat_AS_DOUBLE(object);
-    return true;
-  }
+bool Items::give(PyObject* object, Variable& item) {
   const auto number = number_of(object);
   item.type.reset();
   if (number) {
@@ -160,9 +153,8 @@ bool Items::next_of_tuples(Variable& item) {
 bool Items::next_of_others(Variable& item) {
   switch (source_) {
     case Source::range:
-      break;
     case Source::sequence:
-      return next_of_sequence(item);
+      break;
     case Source::array:
       return next_of_array(item);
     case Source::rows:

@@ -45,13 +45,15 @@ class Items {
   void count();               // from here on, where that can be
   // False: none is left, or a Python error is set.
   bool next(Variable& item) {
-    if (source_ != Source::range) return next_of_others(item);
-    if (left_ == 0) return false;
-    item.type = Type{Kind::integer};
-    item.number.i = value_;
-    // Behind the last one it might overflow.
-    if (--left_ > 0) value_ += step_;
-    return true;
+    if (source_ == Source::range) {
+      if (left_ == 0) return false;
+      item.type = Type{Kind::integer};
+      item.number.i = value_;
+      // Behind the last one it might overflow.
+      if (--left_ > 0) value_ += step_;
+      return true;
+    }
+    return source_ == Source::sequence ? next_of_sequence(item) : next_of_others(item);
   }
   Ref next_object();          // none: likewise
   // Whether a copy, made before any item was taken, gives all of them again.
@@ -72,7 +74,15 @@ class Items {
   void count_tuples();
   bool next_of_others(Variable& item);
   bool next_of_tuples(Variable& item);
-  bool next_of_sequence(Variable& item);
+  bool next_of_sequence(Variable& item) {
+    if (at_ >= PySequence_Fast_GET_SIZE(sequence_.get())) return false;
+    PyObject* const object = PySequence_Fast_GET_ITEM(sequence_.get(), at_++);
+    if (!PyFloat_CheckExact(object)) return give(object, item);
+    item.type = Type{Kind::floating};  // most of them
+    item.number.f = PyFloat_AS_DOUBLE(object);
+    return true;
+  }
+  static bool give(PyObject* object, Variable& item);
   bool next_of_array(Variable& item);
 
   PyObject* iterator_;  // null: of a `while`

@@ -40,7 +40,10 @@ bool ElementStep::run(Cell* cells) {
 
 std::optional<Py_ssize_t> ListChangeStep::place(const Cell* cells) const {
   const auto at = place_in(object(), cells[place_].i);
-  return at && number_of(PyList_GET_ITEM(object(), *at)) ? at : std::nullopt;
+  if (!at) return {};
+  PyObject* const was = PyList_GET_ITEM(object(), *at);
+  const bool is_number = PyFloat_CheckExact(was) || PyLong_CheckExact(was) || number_of(was);
+  return is_number ? at : std::nullopt;
 }
 
 bool StoreStep::run(Cell* cells) {

@@ -3,13 +3,31 @@
 
 namespace dvm::capture::numbers {
 
+namespace {
+
+// Of one digit, as most are: without a call.
+bool is_small(PyObject* integer, int64_t& value) {
+#if PY_VERSION_HEX < 0x030C0000
+  const Py_ssize_t size = Py_SIZE(integer);
+  if (size < -1 || size > 1) return false;
+  value = size * static_cast<int64_t>(reinterpret_cast<PyLongObject*>(integer)->ob_digit[0]);
+  return true;
+#else
+  (void)integer, (void)value;
+  return false;
+#endif
+}
+
+}  // namespace
+
 std::optional<std::pair<Type, Cell>> number_of(PyObject* object) {
   if (PyFloat_CheckExact(object)) {
     return std::pair{Type{Kind::floating}, Cell{.f = PyFloat_AS_DOUBLE(object)}};
   }
   if (PyLong_CheckExact(object)) {
     int overflow = 0;
-    const int64_t value = PyLong_AsLongLongAndOverflow(object, &overflow);
+    int64_t value = 0;
+    if (!is_small(object, value)) value = PyLong_AsLongLongAndOverflow(object, &overflow);
     if (overflow != 0) return {};
     return std::pair{Type{Kind::integer}, Cell{.i = value}};
   }

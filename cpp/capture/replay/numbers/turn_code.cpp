@@ -396,7 +396,15 @@ bool TurnCode::guard_type(const int32_t* p) {
   return !goes_otherwise_;
 }
 
+// Whether it is told of texts, and None, whatever they are.
+bool TurnCode::compares_texts(Operator op, int32_t a, int32_t b) {
+  if ((op != Operator::equal && op != Operator::not_equal) || b < 0) return false;
+  const auto first = value(a), second = value(b);
+  return first && second && !first->type.is_number() && !second->type.is_number();
+}
+
 bool TurnCode::computed(int32_t result, Operator op, int32_t a, int32_t b) {
+  if (compares_texts(op, a, b)) return boxed(result, op, -1, {*value(a), *value(b)});
   const auto first = number(a);
   if (!first) return false;
   if (b < 0) {
@@ -445,17 +453,23 @@ bool TurnCode::boxed(int32_t result, std::optional<Operator> op, int32_t callee,
   return define(result, made);
 }
 
-bool TurnCode::element(int32_t result, int32_t from, int32_t index) {
-  if (known(index).is != Known::Is::parts) return false;
+std::optional<Number> TurnCode::index(int32_t reg) {
+  auto at = number(reg);
+  if (at && at->type.kind == Kind::element) at = append_python(code_, *at);
+  return at && at->type.kind == Kind::integer ? at : std::nullopt;
+}
+
+bool TurnCode::element(int32_t result, int32_t from, int32_t by) {
+  if (known(by).is != Known::Is::parts) return false;
   const auto elements = array(from);
-  std::vector<int32_t> axes = known(index).parts;
+  std::vector<int32_t> axes = known(by).parts;
   if (axes.empty() || !is_same(axes.back()) || object(axes.back()) != Py_Ellipsis) return false;
   axes.pop_back();
   if (!elements || axes.size() != elements->axes.size()) return false;
   int32_t place = elements->place;
   for (size_t d = 0; d < axes.size(); ++d) {
-    const auto at = number(axes[d]);
-    if (!at || at->type.kind != Kind::integer) return false;
+    const auto at = index(axes[d]);
+    if (!at) return false;
     place = code_.emit_place(Op::place_wrapped, at->cell, place, elements->axes[d]);
   }
   const Type type{Kind::element, elements->dtype, elements->library};

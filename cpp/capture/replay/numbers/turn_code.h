@@ -185,6 +185,7 @@ class TurnCode {
   bool changing(const Path& path, const Step& step, const int32_t* p);
   bool guard_is(const int32_t* p);
   bool guard_type(const int32_t* p);
+  bool compares_texts(Operator op, int32_t a, int32_t b);
   bool computed(int32_t result, Operator op, int32_t a, int32_t b);
 
   // max, min, abs, and the array of an element, for which that stands; other functions of numbers.
@@ -208,7 +209,8 @@ class TurnCode {
   const Slot* copied(const int32_t* p);
 
   // The place of an element of an array: indices of all axes, and maybe `...`.
-  bool element(int32_t result, int32_t from, int32_t index);
+  bool element(int32_t result, int32_t from, int32_t by);
+  std::optional<Number> index(int32_t reg);
   bool compared(ComparedStep::How how, const int32_t* p);
 
   // A view of an array by what its index is made of: integers, slices of them, and `...`.

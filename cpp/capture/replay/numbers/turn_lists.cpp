@@ -18,8 +18,8 @@ bool TurnCode::listed(const Step& step, const int32_t* p) {
         return define(p[0], Number{length(p[2]), {Kind::integer}});
       }
       if (static_cast<Operator>(p[1]) == Operator::getitem) {
-        const auto at = number(p[3]);
-        return at && at->type.kind == Kind::integer && place(p[0], p[2], at->cell);
+        const auto at = index(p[3]);
+        return at && place(p[0], p[2], at->cell);
       }
       return false;
     case StepOp::guard_length_:
@@ -57,8 +57,8 @@ bool TurnCode::changes_list(const int32_t* p) {
   if (callee == extend && count == 2) return appended(list, p[4]);
   Attempt* const attempt = this->attempt();
   if (attempt == nullptr) return false;
-  const auto key = count > 1 ? number(p[4]) : Number{code_.integer(-1), {Kind::integer}};
-  if (!key || key->type.kind != Kind::integer) return false;
+  const auto key = count > 1 ? index(p[4]) : Number{code_.integer(-1), {Kind::integer}};
+  if (!key) return false;
   if (callee == set && count == 3) {
     const auto given = known(p[5]).is_of_array ? std::nullopt : value(p[5]);
     if (given) append_object_step<StoreStep>(list, key->cell, *given, *attempt);
