@@ -173,7 +173,9 @@ def stays(value: Abstract) -> bool:
 
 
 def _holds(value: Sequence, part: Abstract) -> bool:
-    """Whether that very object is in the tuple, or in one that is in it."""
+    """Whether that very object, of the program's own, is in the tuple, or in one in it."""
+    if value.register >= 0:
+        return False
     held = [resolve(each) for each in value.elements]
     return any(each is part or (isinstance(each, Sequence) and _holds(each, part)) for each in held)
 

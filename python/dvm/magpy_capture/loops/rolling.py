@@ -369,6 +369,8 @@ class Loops(Part):
                 return self.program.step("list", registers)
         if isinstance(value, Sequence) and value.register < 0 and value.cls is not tuple:
             raise refuse(reasons.LOOP_VARIABLE, name, describe(value))
+        if isinstance(value, Sequence) and value.counted >= 0:
+            return value.counted
         if isinstance(value, (*PLAIN, Sequence, RangeValue)):
             return self.program.register_of(value)
         unchanged = getattr(value, "register", -1) >= 0 and not getattr(value, "changed", False)
@@ -396,6 +398,8 @@ class Loops(Part):
             if value.untouched_register < 0:
                 raise refuse(reasons.LOOP_OVER, describe(value))
             return value.untouched_register
+        if isinstance(value, Sequence) and value.counted >= 0:
+            return value.counted
         return self.program.register_of(value)
 
     def _use_up(self, value: Abstract, enter: int) -> None:

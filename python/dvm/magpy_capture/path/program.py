@@ -193,6 +193,7 @@ class Program(Part):
             return self.arrays.tensor_register(value)
         if isinstance(value, Sequence):
             if value.register >= 0 and not self.holds_written(value):
+                len(value.elements)  # what a callee sees of it is guarded
                 return value.register
             parts = [self.register_of(part) for part in value.elements]
             made = self.step("tuple", parts)

@@ -149,7 +149,7 @@ class Objects(Part):
             return Literal(seen)
         self.program.guard_type(register, seen)
         if kind is tuple or is_plain_tuple(kind):
-            return self.adopt_tuple(register, seen)
+            return self.adopt_tuple(register, seen, external)
         if kind is deque:
             return self._adopt_deque(register, seen)
         if (row := kind_of(kind)) is not None and row.adopt:
@@ -218,9 +218,21 @@ class Objects(Part):
 
     def adopt_tuple(self, register: int, seen: Any, external: bool = True) -> Abstract:
         items = tuple.__getitem__(seen, slice(None))
-        self.program.guard("guard_length", register, len(items), key=(register,))
-        parts = [self._part("item", register, i, item) for i, item in enumerate(items)]
-        return Sequence(parts, type(seen), register, seen)
+
+        def part(place: int) -> Unread:
+            if place not in parts:
+                parts[place] = self._part("item", register, place, items[place])
+            return parts[place]
+
+        def load() -> list[Abstract]:
+            self.program.guard("guard_length", register, len(items), key=(register,))
+            return [part(place) for place in range(len(items))]
+
+        parts: dict[int, Unread] = {}
+        made = Sequence(None, type(seen), register, seen, load, part, len(items))
+        if not external:  # what a call made has as many on each call, mostly
+            len(made.elements)
+        return made
 
     def adopt_dict(self, register: int, seen: Any, external: bool = True) -> Abstract:
         return self._adopt_items(DictValue(None), register, seen, external)

@@ -33,7 +33,7 @@ class Lengths(Part):
 
     needs = "containers heap indexing program varying"
 
-    def length(self, value: ListValue | DequeValue | DictValue) -> Abstract:
+    def length(self, value: ListValue | DequeValue | DictValue | Sequence) -> Abstract:
         """`len(value)`: a number of the path where calls have brought several."""
         if isinstance(value, DictValue):
             counted = -1 if value.is_read else value.register
@@ -45,7 +45,7 @@ class Lengths(Part):
                 added = self._keys_added(value)
                 if added is not None:
                     return Size(length + added)
-            elif isinstance(value, ListValue):
+            elif isinstance(value, (ListValue, Sequence)):
                 return Size(length + len(value.tail))
             else:
                 longest = self.limit(counted, value.object)
@@ -70,7 +70,7 @@ class Lengths(Part):
         self.program.guard("guard_truth", test, present)
         return int(not present)
 
-    def has_any(self, value: ListValue | DequeValue | DictValue) -> bool:
+    def has_any(self, value: ListValue | DequeValue | DictValue | Sequence) -> bool:
         """Whether it has elements; where it was not read, the path is for one answer."""
         if isinstance(value, DictValue):
             if value.is_read or value.stores:
@@ -94,7 +94,7 @@ class Lengths(Part):
             register = base.untouched_register if base.cls is list else -1
         else:
             register = base.register if isinstance(base, Sequence) and base.cls is tuple else -1
-        of_numbers = seen is not None and is_number(seen)
+        of_numbers = is_number(seen)
         if register < 0 or not (of_numbers or (is_array(seen) and self.varying.in_turn)):
             return None
         if isinstance(key, Size):
@@ -119,7 +119,7 @@ class Lengths(Part):
     def place(self, base: Abstract, key: Abstract) -> Any:
         """A key as a constant; one that is the length but for so many is so many before the end."""
         key = resolve(key)
-        if isinstance(key, Size) and isinstance(base, ListValue) and base.counted >= 0:
+        if isinstance(key, Size) and isinstance(base, (ListValue, Sequence)) and base.counted >= 0:
             register = self.program.known_steps.get(("operator", "len", base.counted))
             if register is not None:
                 length = self._dim(base.counted, base.size) + len(base.tail)
