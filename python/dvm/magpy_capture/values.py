@@ -218,7 +218,7 @@ class FlatValue:
 Held = TypeVar("Held", list[Any], deque[Any])
 
 
-class Parts(Generic[Held]):
+class Parts:
     """What has elements that are abstract values.
 
     owner: the instance of a subclass whose elements these are, if it is one.
@@ -232,17 +232,17 @@ class Parts(Generic[Held]):
 
     def __init__(
         self,
-        elements: Held | None,
+        elements: Any,
         register: int,
         object: Any,
-        load: Callable[[], Held] | None,
+        load: Callable[[], Any] | None,
         part: Callable[[int], Any] | None,
         size: int,
     ) -> None:
-        self._elements: Held | None = elements
+        self._elements: Any = elements
         self.register = register
         self.object = object
-        self.load = load
+        self.load: Callable[[], Any] | None = load
         self.part = part
         self.size = size
 
@@ -252,7 +252,7 @@ class Parts(Generic[Held]):
         return self._elements is not None
 
 
-class Sequence(Parts[list[Any]]):
+class Sequence(Parts):
     """A tuple (or, with `cls`, a named tuple) of abstract values."""
 
     tail: tuple[Any, ...] = ()  # nothing is appended to one
@@ -276,7 +276,8 @@ class Sequence(Parts[list[Any]]):
         if self._elements is None:
             assert self.load is not None
             self._elements = self.load()
-        return self._elements
+        elements: list[Any] = self._elements
+        return elements
 
     @property
     def counted(self) -> int:
@@ -303,7 +304,7 @@ class Written:
     given: list[Any] = field(default_factory=list)
 
 
-class Elements(Parts[Held]):
+class Elements(Parts, Generic[Held]):
     """A list or a deque; `changed` if something was done to the caller's own: `log`.
 
     One that the program only appends to (a log, a history) stays unread, and `tail` is what it
@@ -357,12 +358,12 @@ class Elements(Parts[Held]):
         """The elements, read (and their number guarded) if they were not."""
         if self._elements is None:
             assert self.load is not None
-            elements: Held = self.load().copy()
+            self._elements = self.load().copy()
             for place, value in self.stores.items():
-                elements[place] = value
-            elements.extend(self.tail)
-            self._elements = elements
-        return self._elements
+                self._elements[place] = value
+            self._elements.extend(self.tail)
+        elements: Held = self._elements
+        return elements
 
     @property
     def counted(self) -> int:

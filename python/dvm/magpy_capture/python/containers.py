@@ -174,8 +174,7 @@ class Containers(Part):
                 fixed = [value] * (self.known_size(value.shape[0]) if value.rank else 0)
             elif position is None and isinstance(value, ListValue) and value.growth != before:
                 raise refuse(reasons.ITERATION_OVER, describe(value))
-            whole = isinstance(value, (Sequence, ListValue))
-            parts = value.elements if whole else cast(Any, fixed)
+            parts = value.elements if isinstance(value, (Sequence, ListValue)) else cast(Any, fixed)
             at = len(parts) - 1 if position is None else position
             position = -1  # an iterator at its end stays there
             if at < 0 or at >= len(parts):

@@ -36,7 +36,7 @@ from dvm.magpy_capture.python.kinds import (
     is_package_function,
     is_shared_draw,
 )
-from dvm.magpy_capture.python.open_lists import UNKNOWN
+from dvm.magpy_capture.python.open_lists import Unknown
 from dvm.magpy_capture.values import (
     Abstract,
     DefaultDict,
@@ -181,8 +181,8 @@ class Objects(Part):
         return made
 
     def adopt_list(self, register: int, seen: list[Any], external: bool = True) -> Abstract:
-        if self.snapshots.get(id(seen)) is UNKNOWN:
-            return self.open_lists.argument(register, seen)
+        if type(unknown := self.snapshots.get(id(seen))) is Unknown:
+            return self.open_lists.argument(register, seen, unknown.name)
         items = list(self.snapshots[id(seen)] if id(seen) in self.snapshots else list.copy(seen))
         parts: dict[int, Unread] = {}
 

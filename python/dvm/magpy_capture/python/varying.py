@@ -56,14 +56,17 @@ class Varying(Part):
 
     def is_open_length(self, register: int, seen: int) -> bool:
         """Whether a container in a register may have any length, and not only that one."""
-        return self._is_open(("len", self._place(register)), seen)
+        return self._is_open(self._varies_in_turns(("len", self._place(register))), seen)
 
     def is_open_index(self, register: int, seen: int) -> bool:
         """Whether what a register holds may be any place of a list, and not only that one."""
-        place = ("index", self._place(register))
+        return self._is_open(self._varies_in_turns(("index", self._place(register))), seen)
+
+    def _varies_in_turns(self, place: Place) -> Place:
+        """That place; in a turn of a loop it is taken to vary from the first."""
         if self.in_turn:
             self.known.varying.add(place)
-        return self._is_open(place, seen)
+        return place
 
     def _is_open(self, place: Place, seen: Any) -> bool:
         if _differ(self.met.setdefault(place, seen), seen):  # several, as items of an iterator
