@@ -232,7 +232,7 @@ class OperatorEvents(Part):
             raise refuse(reasons.IDENTITY_MAY_BE_VIEW_COPY)
         registers = [self.own_register(value) for value in (a, b)]
         if all(register >= 0 for register in registers):
-            self.program.guard("guard_same", *registers, False)
+            self.program.guard("guard_same", *registers, seen)  # all of a tuple is the tuple itself
         return Literal(seen)
 
     def own_register(self, value: Abstract) -> int:

@@ -358,15 +358,8 @@ class Loops(Part):
             return self.arrays.tensor_register(value)
         if is_open_list(value):
             return self.list_changes.register(value)
-        if isinstance(value, ListValue) and value.register < 0 and value.cls is list:
-            # Only read: a list that it may hand on is refused where that is seen.
-            parts = [resolve(part) for part in value.elements]
-            if all(isinstance(part, (*PLAIN, Tensor)) for part in parts):
-                registers = list(map(self.program.register_of, parts))
-                for part, register in zip(parts, registers, strict=True):
-                    if isinstance(part, Tensor) and not part.is_scalar:
-                        given.append(Given(part, register, False))
-                return self.program.step("list", registers)
+        if isinstance(value, ListValue) and (made := self._list_to_read(value, given)) >= 0:
+            return made
         if isinstance(value, Sequence) and value.register < 0 and value.cls is not tuple:
             raise refuse(reasons.LOOP_VARIABLE, name, describe(value))
         if isinstance(value, Sequence) and value.counted >= 0:
@@ -377,6 +370,22 @@ class Loops(Part):
         if isinstance(value, (DictValue, ListValue, Instance)) and unchanged:
             return int(value.register)
         raise refuse(reasons.LOOP_VARIABLE, name, describe(value))
+
+    def _list_to_read(self, value: ListValue, given: list[Given]) -> int:
+        """A list of what the program's own one has in it, where that is known; or -1.
+
+        It is only read: a list that the loop may hand on is refused where that is seen.
+        """
+        if value.register >= 0 or value.is_open or value.cls is not list:
+            return -1
+        parts = [resolve(part) for part in value.elements]
+        if not all(isinstance(part, (*PLAIN, Tensor)) for part in parts):
+            return -1
+        registers = list(map(self.program.register_of, parts))
+        for part, register in zip(parts, registers, strict=True):
+            if isinstance(part, Tensor) and not part.is_scalar:
+                given.append(Given(part, register, False))
+        return self.program.step("list", registers)
 
     def _iterator(self, value: Abstract, given: list[Given], made: dict[int, int]) -> int:
         """A new iterator, or what it iterates over. made: registers by the ids of iterators."""
@@ -395,9 +404,11 @@ class Loops(Part):
             given.append(Given(value, register, False))
             return register
         if isinstance(value, ListValue):
-            if value.untouched_register < 0:
+            if (register := value.untouched_register) < 0:
+                register = self._list_to_read(value, given)
+            if register < 0:
                 raise refuse(reasons.LOOP_OVER, describe(value))
-            return value.untouched_register
+            return register
         if isinstance(value, Sequence) and value.counted >= 0:
             return value.counted
         return self.program.register_of(value)

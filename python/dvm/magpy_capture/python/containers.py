@@ -248,6 +248,8 @@ class Containers(Part):
         if (part := self.lengths.at_any_place(base, key, seen)) is not None:
             return resolve(part)
         if isinstance(base, (Sequence, ListValue)):
+            if (made := self.lengths.sliced(base, key, seen)) is not None:
+                return made
             place = self.lengths.place(base, key)
             if (part := base.part_at(place)) is not None:
                 return resolve(part)

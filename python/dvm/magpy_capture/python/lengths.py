@@ -24,6 +24,8 @@ from dvm.magpy_capture.values import (
     Literal,
     Sequence,
     Size,
+    SliceValue,
+    is_none,
     resolve,
 )
 
@@ -31,7 +33,7 @@ from dvm.magpy_capture.values import (
 class Lengths(Part):
     """What is asked of containers that were not read."""
 
-    needs = "containers heap indexing program varying"
+    needs = "containers heap indexing list_changes program varying"
 
     def length(self, value: ListValue | DequeValue | DictValue | Sequence) -> Abstract:
         """`len(value)`: a number of the path where calls have brought several."""
@@ -108,6 +110,23 @@ class Lengths(Part):
             return None
         made = self.program.operate("getitem", register, at)
         return self.heap.computed(made, seen) if of_numbers else self.heap.reach(lambda: made, seen)
+
+    def sliced(self, base: ListValue | Sequence, key: Abstract, seen: Any) -> Abstract | None:
+        """`base[a:b]` of one that was not read, made on each call; None: it needs the elements."""
+        key = resolve(key)
+        if not isinstance(key, SliceValue) or base.counted < 0 or base.cls not in (list, tuple):
+            return None
+        if isinstance(base, ListValue) and base.untouched_register < 0:
+            return None
+        bounds = [resolve(part) for part in (key.start, key.stop, key.step)]
+        places = [part if is_none(part) else self.list_changes.place(part) for part in bounds]
+        if any(place is None for place in places):
+            return None
+        part = self.program.register_of(SliceValue(*places))
+        made = self.program.step("operator", "getitem", base.counted, part)
+        if isinstance(base, Sequence):
+            return self.heap.adopt_tuple(made, seen)
+        return self.heap.adopt_list(made, seen, external=False)
 
     def limit(self, register: int, seen: deque[Any]) -> int | None:
         """How many elements a deque keeps."""

@@ -94,9 +94,11 @@ class Varying(Part):
         return (name, *(self._operand(each, register) for each in operands))
 
     def _operand(self, operand: Any, register: int) -> Any:
-        """An operand of a step: where the register is from, or a constant."""
+        """An operand of a step: where the register is from, or several are, or a constant."""
         if type(operand) is int and operand < register:
             return self._place(operand)
+        if type(operand) is list:
+            return tuple(self._operand(each, register) for each in operand)
         return operand if type(operand) in (int, str) else type(operand).__name__
 
 
