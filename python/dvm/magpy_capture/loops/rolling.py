@@ -476,6 +476,15 @@ class Loops(Part):
         known.reason, known.at = refusal.reason, refusal.at
         self.given_up.add(turns.enter)
 
+    @property
+    def has_rolled(self) -> bool:
+        return bool(self._rolled)
+
+    def give_up_all(self, refusal: NotCapturable) -> None:
+        """Of those so far."""
+        for turns in self._rolled:
+            self.give_up(turns, refusal)
+
     def _item(self, made: int, place: int) -> int:
         return self.program.step("item", made, place, key=("item", made, place))
 

@@ -92,7 +92,9 @@ class Objects(Part):
                 self.program.guard("guard_same", known, register, True)
             return self.reached[id(seen)]
         value = self.adopt(register, seen, external=True)
-        if not isinstance(value, (Literal, Host)) or getattr(value, "home", -1) >= 0:
+        # A number that is met twice may be two of one value in another call, or turn of a loop.
+        is_number = isinstance(value, (Literal, Host)) or getattr(value, "is_scalar", False)
+        if not is_number or getattr(value, "home", -1) >= 0:
             self.remember(seen, value, register)
         return value
 
