@@ -436,7 +436,7 @@ class Graphs(Part):
             elif node in self._segment_of:
                 segment.inputs.append(node)
                 if self.varying.in_turn and not self.shape(node):
-                    self.leave(node, "numpy")  # for the next turn: of the array Python would make it
+                    self.leave(node, "numpy")  # for the next turn: Python would make it of that
                 self.leave(node)
             elif self.ops[node][0] not in FREE:
                 self._segment_of[node] = segment

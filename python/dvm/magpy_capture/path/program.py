@@ -363,5 +363,7 @@ def describe(value: Abstract) -> str:
         return f"an exception of type {type(value.object).__name__}"
     if isinstance(value, Hidden):
         return value.what
+    if isinstance(value, Sequence):
+        return "a tuple"
     kind = type(value).__name__.lower().removesuffix("value")
     return f"an {kind}" if kind[0] in "aeiou" else f"a {kind}"
