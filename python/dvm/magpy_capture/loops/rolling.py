@@ -404,7 +404,8 @@ class Loops(Part):
             given.append(Given(value, register, False))
             return register
         if isinstance(value, ListValue):
-            if (register := value.untouched_register) < 0:
+            register = value.untouched_register
+            if register < 0 and not _has_long_integers(value):
                 register = self._list_to_read(value, given)
             if register < 0:
                 raise refuse(reasons.LOOP_OVER, describe(value))
@@ -525,6 +526,14 @@ class Loops(Part):
             self.program.guard("guard_same", *pair, False)
             self.program.guard("guard_overlap", *pair, False, key=pair)
         return self.heap.reach(lambda: register, seen)
+
+
+def _has_long_integers(value: ListValue) -> bool:
+    """Whether there are some in it that no turn can compute with: one by one each may be known."""
+    is_own = value.register < 0 and not value.is_open
+    parts = map(resolve, value.elements) if is_own else []
+    found = [getattr(part, "object", None) for part in parts]
+    return any(type(each) is int and each.bit_length() > 63 for each in found)
 
 
 __all__ = ["Loops"]
