@@ -215,18 +215,80 @@ class FlatValue:
     walked: bool = False
 
 
-@dataclass(eq=False)
-class Sequence:
+Held = TypeVar("Held", list[Any], deque[Any])
+
+
+class Parts:
+    """What has elements that are abstract values.
+
+    owner: the instance of a subclass whose elements these are, if it is one.
+    register, object: of one that the caller passed in.
+    load: reads the elements of one of the caller, when the program first needs them all.
+    part: until then reads single ones of `size`; places count from the end below 0, for how many
+        there are may be another number on each call.
+    """
+
+    owner: Instance | None = None
+
+    def __init__(
+        self,
+        elements: Any,
+        register: int,
+        object: Any,
+        load: Callable[[], Any] | None,
+        part: Callable[[int], Any] | None,
+        size: int,
+    ) -> None:
+        self._elements: Any = elements
+        self.register = register
+        self.object = object
+        self.load: Callable[[], Any] | None = load
+        self.part = part
+        self.size = size
+
+    @property
+    def is_read(self) -> bool:
+        """Whether the elements are known."""
+        return self._elements is not None
+
+
+class Sequence(Parts):
     """A tuple (or, with `cls`, a named tuple) of abstract values."""
 
-    elements: list[Any]
-    cls: type = tuple
-    register: int = -1  # of one that the caller passed in
-    object: Any = None
-    owner: Instance | None = None  # the instance of a subclass whose elements these are
+    tail: tuple[Any, ...] = ()  # nothing is appended to one
 
+    def __init__(
+        self,
+        elements: list[Any] | None,
+        cls: type = tuple,
+        register: int = -1,
+        object: Any = None,
+        load: Callable[[], list[Any]] | None = None,
+        part: Callable[[int], Any] | None = None,
+        size: int = 0,
+    ) -> None:
+        super().__init__(elements, register, object, load, part, size)
+        self.cls = cls
 
-Held = TypeVar("Held", list[Any], deque[Any])
+    @property
+    def elements(self) -> list[Any]:
+        """The elements, read (and their number guarded) if they were not."""
+        if self._elements is None:
+            assert self.load is not None
+            self._elements = self.load()
+        elements: list[Any] = self._elements
+        return elements
+
+    @property
+    def counted(self) -> int:
+        """The register of what has as many elements, while unread."""
+        return -1 if self.is_read else self.register
+
+    def part_at(self, place: Any) -> Any:
+        """An element that is found without reading all, or None."""
+        if self.is_read or self.part is None or type(place) is not int:
+            return None
+        return self.part(place) if -self.size <= place < self.size else None
 
 
 @dataclass(eq=False)
@@ -242,19 +304,15 @@ class Written:
     given: list[Any] = field(default_factory=list)
 
 
-class Elements(Generic[Held]):
+class Elements(Parts, Generic[Held]):
     """A list or a deque; `changed` if something was done to the caller's own: `log`.
 
-    owner: the instance of a subclass whose elements these are, if it is one.
-    load: reads the elements of one of the caller, when the program first needs them all; one that
-        it only appends to (a log, a history) stays unread, and `tail` is what it appended. Until
-        then `part` reads single ones of `size`, and `stores` are those it replaced, by place; both
-        count from the end below 0, for how many there are may be another number on each call.
+    One that the program only appends to (a log, a history) stays unread, and `tail` is what it
+    appended; `stores` are those elements that it replaced, by place.
     made_in: the register of what C code has made for the program, whose list is another one.
     """
 
     cls: Any  # the class of C
-    owner: Instance | None = None
 
     def __init__(
         self,
@@ -266,12 +324,7 @@ class Elements(Generic[Held]):
         size: int = 0,
         made_in: int = -1,
     ) -> None:
-        self._elements: Held | None = elements
-        self.register = register
-        self.object = object
-        self.load: Callable[[], Held] | None = load
-        self.part = part
-        self.size = size
+        super().__init__(elements, register, object, load, part, size)
         self.log: list[Written] = []
         self.tail: list[Any] = []
         self.stores: dict[int, Any] = {}
@@ -301,21 +354,16 @@ class Elements(Generic[Held]):
         return self.is_read, len(self.tail)
 
     @property
-    def is_read(self) -> bool:
-        """Whether the elements are known."""
-        return self._elements is not None
-
-    @property
     def elements(self) -> Held:
         """The elements, read (and their number guarded) if they were not."""
         if self._elements is None:
             assert self.load is not None
-            elements: Held = self.load().copy()
+            self._elements = self.load().copy()
             for place, value in self.stores.items():
-                elements[place] = value
-            elements.extend(self.tail)
-            self._elements = elements
-        return self._elements
+                self._elements[place] = value
+            self._elements.extend(self.tail)
+        elements: Held = self._elements
+        return elements
 
     @property
     def counted(self) -> int:

@@ -256,7 +256,7 @@ class FlowEvents(Part):
             self.program.guard("guard_truth", self.program.register_of(value), taken)
         elif isinstance(value, ListValue) and is_open_list(value):
             self.list_changes.branch(value, taken)
-        elif isinstance(value, (ListValue, DictValue, DequeValue)):
+        elif isinstance(value, (Sequence, ListValue, DictValue, DequeValue)):
             self.lengths.has_any(value)
         elif isinstance(value, Instance):
             for name in ("__bool__", "__len__"):

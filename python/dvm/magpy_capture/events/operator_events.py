@@ -51,8 +51,8 @@ class OperatorEvents(Part):
 
     needs = (
         "array_classes attributes callbacks callees calls containers exceptions flow heap "
-        "host_operations instances lengths lookups opaque open_lists packages program python "
-        "recorded sets ufuncs"
+        "host_operations instances lengths lookups loops opaque open_lists packages program "
+        "python recorded sets ufuncs varying"
     )
 
     # ---- operators
@@ -204,36 +204,48 @@ class OperatorEvents(Part):
 
     def on_is(self, name: str, operands: Operands, _k: Any, result: int, _f: bool) -> Abstract:
         a, b = (self.recorded.value(node) for node in operands)
-        return self.same_object(a, b, self.recorded.seen(result))
+        seen = self.recorded.seen(result)
+        self.same_object(a, b, seen == (name == "is"))
+        return Literal(seen)
 
-    def same_object(self, a: Abstract, b: Abstract, seen: bool) -> Abstract:
-        """`a is b`, where every call of the path gives the recorded answer."""
+    def same_object(self, a: Abstract, b: Abstract, seen: bool) -> None:
+        """Let every call of the path give the recorded answer to `a is b`."""
         if isinstance(a, Literal) or isinstance(b, Literal):  # which function it is matters
             a, b = self.callees.by_identity(a), self.callees.by_identity(b)
         if a is b:
-            return Literal(seen)
+            return
         literals = [value for value in (a, b) if isinstance(value, Literal)]
         if len(literals) == 2 and all(value.identical for value in literals):
-            return Literal(seen)
+            return
         if any(is_singleton(value.object) for value in literals):
             other = b if a is literals[0] else a
             if isinstance(other, Host) and type(other.object) is bool:
                 self.program.pin(other, other.object)
-            return Literal(seen)  # a value of a known type is never one of the singletons
+            return  # a value of a known type is never one of the singletons
         if any(isinstance(value, (Host, Size)) for value in (a, b)) or len(literals) == 2:
             raise refuse(reasons.IDENTITY, describe(a), describe(b))
         if all(isinstance(value, Tensor) and value.is_scalar for value in (a, b)):
-            if a.storage.host >= 0 or b.storage.host >= 0:  # a call may return its argument
-                self.program.guard(
-                    "guard_same", self.program.register_of(a), self.program.register_of(b), seen
-                )
-            return Literal(seen)
+            self._same_scalar(a, b, seen)
+            return
         if any(isinstance(value, Tensor) and value.maybe is not None for value in (a, b)):
             raise refuse(reasons.IDENTITY_MAY_BE_VIEW_COPY)
         registers = [self.own_register(value) for value in (a, b)]
         if all(register >= 0 for register in registers):
-            self.program.guard("guard_same", *registers, False)
-        return Literal(seen)
+            self.program.guard("guard_same", *registers, seen)  # all of a tuple is the tuple itself
+
+    def _same_scalar(self, a: Tensor, b: Tensor, seen: bool) -> None:
+        """Of two that the graph has computed it is plain that they are two.
+
+        What a loop hands on may be another object of that value.
+        """
+        given = [value.storage.host for value in (a, b) if value.storage.host >= 0]
+        if len(given) == 2 and (self.varying.in_turn or self.loops.has_rolled):
+            refusal = refuse(reasons.IDENTITY, describe(a), describe(b))
+            self.loops.give_up_all(refusal)
+            raise refusal
+        if given:  # a call may return its argument
+            registers = map(self.program.register_of, (a, b))
+            self.program.guard("guard_same", *registers, seen)
 
     def own_register(self, value: Abstract) -> int:
         """The register of an object of the caller, or -1 for one the program made."""

@@ -38,6 +38,11 @@ class LoopCode:
         return tuple(sorted(self.stored & live_variables(self.code)[unit]))
 
 
+def called(variable: str) -> str:
+    """What a reason calls it: the list of a comprehension has no name."""
+    return "(of a comprehension)" if variable == FILLED else variable
+
+
 @functools.lru_cache(maxsize=256)
 def loop_code(code: types.CodeType, begin: int, end: int) -> LoopCode:
     """The loop in these code units, the last one exclusive."""

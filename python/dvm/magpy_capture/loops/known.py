@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from dvm import _dvm
 from dvm.magpy_capture.loops.bodies import Body
+from dvm.magpy_capture.loops.code import called
 from dvm.magpy_capture.loops.turns import Turns
 from dvm.magpy_capture.path.spec import Location
 from dvm.magpy_capture.values import (
@@ -114,4 +115,5 @@ class Entry:
         return [] if self.source is None else sources_of(self.source)
 
     def variable(self, place: int) -> tuple[str, Abstract]:
-        return self.turns.loop.variables[place], self.values[place]
+        """What it is called, and its value."""
+        return called(self.turns.loop.variables[place]), self.values[place]

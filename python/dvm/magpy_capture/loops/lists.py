@@ -80,8 +80,12 @@ class LoopLists(Part):
         for origin in entry.body.moved(entry.body.changed[place]):
             inside = 0 <= origin < len(entry.values)
             for part in [entry.values[origin]] if inside else entry.bases:
-                if origin in entry.private or not stays(part):
+                if origin in entry.private:
                     raise refuse(reasons.LOOP_VIEW, name)
+                if not stays(part):
+                    held = f"parts of {describe(part)} that are no numbers"
+                    given = describe(part) if isinstance(part, Tensor) else held
+                    raise refuse(reasons.LOOP_VARIABLE, name, f"a list that is given {given}")
         if not all(stays(resolve(part)) for part in parts):
             raise refuse(reasons.LOOP_VARIABLE, name, "a list of what the program made")
 
@@ -117,16 +121,17 @@ class LoopLists(Part):
         """Nobody but the replay knows what is in the lists that it has changed."""
         self._entered[entry.turns.enter] = (entry, registers, [])
         mixed = {id(entry.values[place]) for place in entry.body.mixed}
-        for value in {id(each): each for each in self.changed(entry)}.values():
+        changed = map(entry.variable, entry.body.changed)
+        for name, value in {id(value): (name, value) for name, value in changed}.values():
             of_numbers = is_of_numbers(value) and id(value) not in mixed
-            self._open(entry.turns, value, filled[id(value)])
+            self._open(entry.turns, name, value, filled[id(value)])
             value.of_numbers = of_numbers
 
-    def _open(self, turns: Turns, value: ListValue, register: int) -> None:
+    def _open(self, turns: Turns, name: str, value: ListValue, register: int) -> None:
         """Only the replay knows what is in it: it may be handed on, and changed."""
 
         def load() -> list[Any]:
-            refusal = refuse(reasons.LOOP_VARIABLE, "", "a list that is read behind it")
+            refusal = refuse(reasons.LOOP_VARIABLE, name, "a list that is read behind it")
             self.loops.give_up(turns, refusal)
             raise refusal
 
@@ -158,7 +163,7 @@ class LoopLists(Part):
         made.append(register)
         self.program.guard_type(register, seen)
         value = ListValue(object=seen)
-        self._open(turns, value, register)
+        self._open(turns, name, value, register)
         return value
 
 
@@ -173,7 +178,9 @@ def stays(value: Abstract) -> bool:
 
 
 def _holds(value: Sequence, part: Abstract) -> bool:
-    """Whether that very object is in the tuple, or in one that is in it."""
+    """Whether that very object, of the program's own, is in the tuple, or in one in it."""
+    if value.register >= 0:
+        return False
     held = [resolve(each) for each in value.elements]
     return any(each is part or (isinstance(each, Sequence) and _holds(each, part)) for each in held)
 

@@ -358,23 +358,34 @@ class Loops(Part):
             return self.arrays.tensor_register(value)
         if is_open_list(value):
             return self.list_changes.register(value)
-        if isinstance(value, ListValue) and value.register < 0 and value.cls is list:
-            # Only read: a list that it may hand on is refused where that is seen.
-            parts = [resolve(part) for part in value.elements]
-            if all(isinstance(part, (*PLAIN, Tensor)) for part in parts):
-                registers = list(map(self.program.register_of, parts))
-                for part, register in zip(parts, registers, strict=True):
-                    if isinstance(part, Tensor) and not part.is_scalar:
-                        given.append(Given(part, register, False))
-                return self.program.step("list", registers)
+        if isinstance(value, ListValue) and (made := self._list_to_read(value, given)) >= 0:
+            return made
         if isinstance(value, Sequence) and value.register < 0 and value.cls is not tuple:
             raise refuse(reasons.LOOP_VARIABLE, name, describe(value))
+        if isinstance(value, Sequence) and value.counted >= 0:
+            return value.counted
         if isinstance(value, (*PLAIN, Sequence, RangeValue)):
             return self.program.register_of(value)
         unchanged = getattr(value, "register", -1) >= 0 and not getattr(value, "changed", False)
         if isinstance(value, (DictValue, ListValue, Instance)) and unchanged:
             return int(value.register)
         raise refuse(reasons.LOOP_VARIABLE, name, describe(value))
+
+    def _list_to_read(self, value: ListValue, given: list[Given]) -> int:
+        """A list of what the program's own one has in it, where that is known; or -1.
+
+        It is only read: a list that the loop may hand on is refused where that is seen.
+        """
+        if value.register >= 0 or value.is_open or value.cls is not list:
+            return -1
+        parts = [resolve(part) for part in value.elements]
+        if not all(isinstance(part, (*PLAIN, Tensor)) for part in parts):
+            return -1
+        registers = list(map(self.program.register_of, parts))
+        for part, register in zip(parts, registers, strict=True):
+            if isinstance(part, Tensor) and not part.is_scalar:
+                given.append(Given(part, register, False))
+        return self.program.step("list", registers)
 
     def _iterator(self, value: Abstract, given: list[Given], made: dict[int, int]) -> int:
         """A new iterator, or what it iterates over. made: registers by the ids of iterators."""
@@ -393,9 +404,14 @@ class Loops(Part):
             given.append(Given(value, register, False))
             return register
         if isinstance(value, ListValue):
-            if value.untouched_register < 0:
+            register = value.untouched_register
+            if register < 0 and not _has_long_integers(value):
+                register = self._list_to_read(value, given)
+            if register < 0:
                 raise refuse(reasons.LOOP_OVER, describe(value))
-            return value.untouched_register
+            return register
+        if isinstance(value, Sequence) and value.counted >= 0:
+            return value.counted
         return self.program.register_of(value)
 
     def _use_up(self, value: Abstract, enter: int) -> None:
@@ -461,6 +477,15 @@ class Loops(Part):
         known.reason, known.at = refusal.reason, refusal.at
         self.given_up.add(turns.enter)
 
+    @property
+    def has_rolled(self) -> bool:
+        return bool(self._rolled)
+
+    def give_up_all(self, refusal: NotCapturable) -> None:
+        """Of those so far."""
+        for turns in self._rolled:
+            self.give_up(turns, refusal)
+
     def _item(self, made: int, place: int) -> int:
         return self.program.step("item", made, place, key=("item", made, place))
 
@@ -501,6 +526,14 @@ class Loops(Part):
             self.program.guard("guard_same", *pair, False)
             self.program.guard("guard_overlap", *pair, False, key=pair)
         return self.heap.reach(lambda: register, seen)
+
+
+def _has_long_integers(value: ListValue) -> bool:
+    """Whether there are some in it that no turn can compute with: one by one each may be known."""
+    is_own = value.register < 0 and not value.is_open
+    parts = map(resolve, value.elements) if is_own else []
+    found = [getattr(part, "object", None) for part in parts]
+    return any(type(each) is int and each.bit_length() > 63 for each in found)
 
 
 __all__ = ["Loops"]

@@ -10,9 +10,9 @@ from typing import Any
 from dvm import _dvm, reasons
 from dvm.magpy_capture.events.callbacks import RESUMING
 from dvm.magpy_capture.libraries import ARRAYS, SCALARS
-from dvm.magpy_capture.loops.code import LoopCode, loop_code
+from dvm.magpy_capture.loops.code import LoopCode, called, loop_code
 from dvm.magpy_capture.path.spec import refuse
-from dvm.magpy_capture.python.open_lists import UNKNOWN
+from dvm.magpy_capture.python.open_lists import Unknown
 
 #: what a turn's tuple begins with where the loop goes on; else the place where the frame went on
 NEXT = -1
@@ -207,8 +207,9 @@ def turn_recording(recording: dict[str, Any], turns: Turns, turn: int) -> dict[s
         _, _, _, _, seen, snapshot = nodes[node]
         nodes[node] = ("argument", place, "", None, seen, snapshot)
         known.add(node)
-        if loop.variables[place : place + 1] and loop.variables[place] in changed:
-            snapshots[id(seen)] = UNKNOWN
+        for name in loop.variables[place : place + 1]:  # and not the item
+            if name in changed:
+                snapshots[id(seen)] = Unknown(called(name))
 
     def is_inside(node: int) -> bool:
         origin, index, *_ = nodes[node]

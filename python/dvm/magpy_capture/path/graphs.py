@@ -62,7 +62,7 @@ class Segment:
 class Graphs(Part):
     """The path's graph with value numbering, and its segments."""
 
-    needs = "library program views"
+    needs = "library program varying views"
 
     def __init__(self, modes: Modes) -> None:
         self.native = _dvm.Graph()
@@ -435,6 +435,8 @@ class Graphs(Part):
                 segment.inputs.append(node)
             elif node in self._segment_of:
                 segment.inputs.append(node)
+                if self.varying.in_turn and not self.shape(node):
+                    self.leave(node, "numpy")  # for the next turn: Python would make it of that
                 self.leave(node)
             elif self.ops[node][0] not in FREE:
                 self._segment_of[node] = segment

@@ -193,6 +193,7 @@ class Program(Part):
             return self.arrays.tensor_register(value)
         if isinstance(value, Sequence):
             if value.register >= 0 and not self.holds_written(value):
+                len(value.elements)  # what a callee sees of it is guarded
                 return value.register
             parts = [self.register_of(part) for part in value.elements]
             made = self.step("tuple", parts)
@@ -362,5 +363,7 @@ def describe(value: Abstract) -> str:
         return f"an exception of type {type(value.object).__name__}"
     if isinstance(value, Hidden):
         return value.what
+    if isinstance(value, Sequence):
+        return "a tuple"
     kind = type(value).__name__.lower().removesuffix("value")
     return f"an {kind}" if kind[0] in "aeiou" else f"a {kind}"

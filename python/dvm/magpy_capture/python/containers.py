@@ -135,7 +135,7 @@ class Containers(Part):
             self._look(value)
             value = self.views.flat_view(value.base)
         walk: Callable[..., Iterator[Any]] = reversed if backwards else iter
-        if isinstance(value, (ListValue, RangeValue, Tensor)):
+        if isinstance(value, (Sequence, ListValue, RangeValue, Tensor)):
             pull = self._by_place(value, backwards)
         elif isinstance(value, (DictValue, DictView, DequeValue)):
             pull = self._by_pythons_own(value, walk)
@@ -156,7 +156,7 @@ class Containers(Part):
         return made
 
     def _by_place(
-        self, value: ListValue | RangeValue | Tensor, backwards: bool
+        self, value: Sequence | ListValue | RangeValue | Tensor, backwards: bool
     ) -> Callable[[], Any]:
         """How many there are is not asked before one is: a loop may take any number of them."""
         fixed: list[Abstract] | None = None  # of what keeps its parts, or its size
@@ -174,7 +174,7 @@ class Containers(Part):
                 fixed = [value] * (self.known_size(value.shape[0]) if value.rank else 0)
             elif position is None and isinstance(value, ListValue) and value.growth != before:
                 raise refuse(reasons.ITERATION_OVER, describe(value))
-            parts = value.elements if isinstance(value, ListValue) else cast(Any, fixed)
+            parts = value.elements if isinstance(value, (Sequence, ListValue)) else cast(Any, fixed)
             at = len(parts) - 1 if position is None else position
             position = -1  # an iterator at its end stays there
             if at < 0 or at >= len(parts):
@@ -248,8 +248,10 @@ class Containers(Part):
         if (part := self.lengths.at_any_place(base, key, seen)) is not None:
             return resolve(part)
         if isinstance(base, (Sequence, ListValue)):
+            if (made := self.lengths.sliced(base, key, seen)) is not None:
+                return made
             place = self.lengths.place(base, key)
-            if isinstance(base, ListValue) and (part := base.part_at(place)) is not None:
+            if (part := base.part_at(place)) is not None:
                 return resolve(part)
             if isinstance(place, slice):
                 if isinstance(base, Sequence):

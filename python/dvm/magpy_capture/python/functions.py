@@ -79,9 +79,9 @@ class PythonFunctions(Part):
             if not value.rank:
                 raise refuse(reasons.LEN_D_ARRAY)
             return Size(value.shape[0])
-        if isinstance(value, (Sequence, SetValue)):
+        if isinstance(value, SetValue):
             return Literal(len(value.elements))
-        if isinstance(value, (ListValue, DequeValue, DictValue)):
+        if isinstance(value, (Sequence, ListValue, DequeValue, DictValue)):
             return self.lengths.length(value)
         if isinstance(value, RangeValue):
             return Literal(len(self.containers.elements(value)))
@@ -368,9 +368,9 @@ class PythonFunctions(Part):
     @means(bool)
     def to_bool(self, value: Abstract = Literal(False)) -> Abstract:
         value = resolve(value)
-        if isinstance(value, (Sequence, SetValue)):
+        if isinstance(value, SetValue):
             return Literal(bool(value.elements))
-        if isinstance(value, (ListValue, DequeValue, DictValue)):
+        if isinstance(value, (Sequence, ListValue, DequeValue, DictValue)):
             return Literal(self.lengths.has_any(value))
         return self._to_number("bool", value)
 

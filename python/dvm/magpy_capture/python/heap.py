@@ -36,7 +36,7 @@ from dvm.magpy_capture.python.kinds import (
     is_package_function,
     is_shared_draw,
 )
-from dvm.magpy_capture.python.open_lists import UNKNOWN
+from dvm.magpy_capture.python.open_lists import Unknown
 from dvm.magpy_capture.values import (
     Abstract,
     DefaultDict,
@@ -92,7 +92,9 @@ class Objects(Part):
                 self.program.guard("guard_same", known, register, True)
             return self.reached[id(seen)]
         value = self.adopt(register, seen, external=True)
-        if not isinstance(value, (Literal, Host)) or getattr(value, "home", -1) >= 0:
+        # A number that is met twice may be two of one value in another call, or turn of a loop.
+        is_number = isinstance(value, (Literal, Host)) or getattr(value, "is_scalar", False)
+        if not is_number or getattr(value, "home", -1) >= 0:
             self.remember(seen, value, register)
         return value
 
@@ -149,7 +151,7 @@ class Objects(Part):
             return Literal(seen)
         self.program.guard_type(register, seen)
         if kind is tuple or is_plain_tuple(kind):
-            return self.adopt_tuple(register, seen)
+            return self.adopt_tuple(register, seen, external)
         if kind is deque:
             return self._adopt_deque(register, seen)
         if (row := kind_of(kind)) is not None and row.adopt:
@@ -181,8 +183,8 @@ class Objects(Part):
         return made
 
     def adopt_list(self, register: int, seen: list[Any], external: bool = True) -> Abstract:
-        if self.snapshots.get(id(seen)) is UNKNOWN:
-            return self.open_lists.argument(register, seen)
+        if type(unknown := self.snapshots.get(id(seen))) is Unknown:
+            return self.open_lists.argument(register, seen, unknown.name)
         items = list(self.snapshots[id(seen)] if id(seen) in self.snapshots else list.copy(seen))
         parts: dict[int, Unread] = {}
 
@@ -218,9 +220,21 @@ class Objects(Part):
 
     def adopt_tuple(self, register: int, seen: Any, external: bool = True) -> Abstract:
         items = tuple.__getitem__(seen, slice(None))
-        self.program.guard("guard_length", register, len(items), key=(register,))
-        parts = [self._part("item", register, i, item) for i, item in enumerate(items)]
-        return Sequence(parts, type(seen), register, seen)
+
+        def part(place: int) -> Unread:
+            if place not in parts:
+                parts[place] = self._part("item", register, place, items[place])
+            return parts[place]
+
+        def load() -> list[Abstract]:
+            self.program.guard("guard_length", register, len(items), key=(register,))
+            return [part(place) for place in range(len(items))]
+
+        parts: dict[int, Unread] = {}
+        made = Sequence(None, type(seen), register, seen, load, part, len(items))
+        if not external:  # what a call made has as many on each call, mostly
+            len(made.elements)
+        return made
 
     def adopt_dict(self, register: int, seen: Any, external: bool = True) -> Abstract:
         return self._adopt_items(DictValue(None), register, seen, external)

@@ -24,6 +24,8 @@ from dvm.magpy_capture.values import (
     Literal,
     Sequence,
     Size,
+    SliceValue,
+    is_none,
     resolve,
 )
 
@@ -31,9 +33,9 @@ from dvm.magpy_capture.values import (
 class Lengths(Part):
     """What is asked of containers that were not read."""
 
-    needs = "containers heap indexing program varying"
+    needs = "containers heap indexing list_changes program varying"
 
-    def length(self, value: ListValue | DequeValue | DictValue) -> Abstract:
+    def length(self, value: ListValue | DequeValue | DictValue | Sequence) -> Abstract:
         """`len(value)`: a number of the path where calls have brought several."""
         if isinstance(value, DictValue):
             counted = -1 if value.is_read else value.register
@@ -45,7 +47,7 @@ class Lengths(Part):
                 added = self._keys_added(value)
                 if added is not None:
                     return Size(length + added)
-            elif isinstance(value, ListValue):
+            elif isinstance(value, (ListValue, Sequence)):
                 return Size(length + len(value.tail))
             else:
                 longest = self.limit(counted, value.object)
@@ -70,7 +72,7 @@ class Lengths(Part):
         self.program.guard("guard_truth", test, present)
         return int(not present)
 
-    def has_any(self, value: ListValue | DequeValue | DictValue) -> bool:
+    def has_any(self, value: ListValue | DequeValue | DictValue | Sequence) -> bool:
         """Whether it has elements; where it was not read, the path is for one answer."""
         if isinstance(value, DictValue):
             if value.is_read or value.stores:
@@ -94,7 +96,7 @@ class Lengths(Part):
             register = base.untouched_register if base.cls is list else -1
         else:
             register = base.register if isinstance(base, Sequence) and base.cls is tuple else -1
-        of_numbers = seen is not None and is_number(seen)
+        of_numbers = is_number(seen)
         if register < 0 or not (of_numbers or (is_array(seen) and self.varying.in_turn)):
             return None
         if isinstance(key, Size):
@@ -109,6 +111,23 @@ class Lengths(Part):
         made = self.program.operate("getitem", register, at)
         return self.heap.computed(made, seen) if of_numbers else self.heap.reach(lambda: made, seen)
 
+    def sliced(self, base: ListValue | Sequence, key: Abstract, seen: Any) -> Abstract | None:
+        """`base[a:b]` of one that was not read, made on each call; None: it needs the elements."""
+        key = resolve(key)
+        if not isinstance(key, SliceValue) or base.counted < 0 or base.cls not in (list, tuple):
+            return None
+        if isinstance(base, ListValue) and base.untouched_register < 0:
+            return None
+        bounds = [resolve(part) for part in (key.start, key.stop, key.step)]
+        places = [part if is_none(part) else self.list_changes.place(part) for part in bounds]
+        if any(place is None for place in places):
+            return None
+        part = self.program.register_of(SliceValue(*places))
+        made = self.program.step("operator", "getitem", base.counted, part)
+        if isinstance(base, Sequence):
+            return self.heap.adopt_tuple(made, seen)
+        return self.heap.adopt_list(made, seen, external=False)
+
     def limit(self, register: int, seen: deque[Any]) -> int | None:
         """How many elements a deque keeps."""
         key = ("getattr", register, "maxlen")
@@ -119,7 +138,7 @@ class Lengths(Part):
     def place(self, base: Abstract, key: Abstract) -> Any:
         """A key as a constant; one that is the length but for so many is so many before the end."""
         key = resolve(key)
-        if isinstance(key, Size) and isinstance(base, ListValue) and base.counted >= 0:
+        if isinstance(key, Size) and isinstance(base, (ListValue, Sequence)) and base.counted >= 0:
             register = self.program.known_steps.get(("operator", "len", base.counted))
             if register is not None:
                 length = self._dim(base.counted, base.size) + len(base.tail)

@@ -7,6 +7,7 @@ Python itself. What would need all elements one by one makes the loop stay unrol
 from __future__ import annotations
 
 import operator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -37,8 +38,6 @@ OF_LISTS: frozenset[Any] = frozenset(
 )
 #: functions that make lists of lists
 LISTS: frozenset[Any] = frozenset({list, sorted})
-#: the snapshot of a list of which nobody knows what it held when the program looked
-UNKNOWN: tuple[Any, ...] = ("unknown",)
 #: types whose `==` runs no code of the program
 COMPARED = frozenset(
     {int, float, complex, bool, str, bytes, type(None)}
@@ -47,16 +46,26 @@ COMPARED = frozenset(
 KNOWN = OF_LISTS | LISTS | {bool, len}
 
 
+@dataclass(frozen=True)
+class Unknown:
+    """The snapshot of a list of which nobody knows what it held when the program looked.
+
+    name: of the variable.
+    """
+
+    name: str
+
+
 class OpenLists(Part):
     """What is asked of lists that loops have filled."""
 
     needs = "graph heap list_changes made_lists program"
 
-    def argument(self, register: int, seen: list[Any]) -> ListValue:
+    def argument(self, register: int, seen: list[Any], name: str) -> ListValue:
         """A variable of a loop that its turns append to."""
 
         def load() -> list[Any]:
-            raise refuse(reasons.LOOP_VARIABLE, "", "a list that its turns fill and look through")
+            raise refuse(reasons.LOOP_VARIABLE, name, "a list that its turns fill and look through")
 
         made = ListValue(object=seen)
         made.open(register, load)

@@ -56,14 +56,17 @@ class Varying(Part):
 
     def is_open_length(self, register: int, seen: int) -> bool:
         """Whether a container in a register may have any length, and not only that one."""
-        return self._is_open(("len", self._place(register)), seen)
+        return self._is_open(self._varies_in_turns(("len", self._place(register))), seen)
 
     def is_open_index(self, register: int, seen: int) -> bool:
         """Whether what a register holds may be any place of a list, and not only that one."""
-        place = ("index", self._place(register))
+        return self._is_open(self._varies_in_turns(("index", self._place(register))), seen)
+
+    def _varies_in_turns(self, place: Place) -> Place:
+        """That place; in a turn of a loop it is taken to vary from the first."""
         if self.in_turn:
             self.known.varying.add(place)
-        return self._is_open(place, seen)
+        return place
 
     def _is_open(self, place: Place, seen: Any) -> bool:
         if _differ(self.met.setdefault(place, seen), seen):  # several, as items of an iterator
@@ -91,9 +94,11 @@ class Varying(Part):
         return (name, *(self._operand(each, register) for each in operands))
 
     def _operand(self, operand: Any, register: int) -> Any:
-        """An operand of a step: where the register is from, or a constant."""
+        """An operand of a step: where the register is from, or several are, or a constant."""
         if type(operand) is int and operand < register:
             return self._place(operand)
+        if type(operand) is list:
+            return tuple(self._operand(each, register) for each in operand)
         return operand if type(operand) in (int, str) else type(operand).__name__
 
 
