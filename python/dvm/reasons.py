@@ -164,6 +164,7 @@ NO_RETURN = Row("the function did not return", STRAIGHT)
 NUMPY_S_CONVERSION = Row("{} of NumPy's conversion", STRAIGHT)
 NUMPY_S_CONVERSION_NO_ARRAY = Row("NumPy's conversion of what is no array", STRAIGHT)
 OBJECT_WOULD_BE_LOOKED_AFTER = Row("an object that would be looked at after the effects", STRAIGHT)
+LOOP_ARRAYS = Row("a loop beside writes into arrays, which it may find in {} as they were", APART)
 LOOP_EFFECT = Row("a loop of which a turn {}", STRAIGHT)
 LOOP_OUTSIDE = Row(
     "a loop that uses a value of type {} which is no variable of its function", STRAIGHT

@@ -21,6 +21,7 @@ from dvm.magpy_capture.loops.known import KnownLoop
 from dvm.magpy_capture.loops.lent import LentArrays
 from dvm.magpy_capture.loops.lists import LoopLists
 from dvm.magpy_capture.loops.rolling import Loops
+from dvm.magpy_capture.loops.written_beside import WrittenBeside
 from dvm.magpy_capture.meanings import Meaning
 from dvm.magpy_capture.numpy import averages as numpy_averages
 from dvm.magpy_capture.numpy import einsum as numpy_einsum
@@ -184,6 +185,7 @@ class Lowering:
     lookups: Lookups
     lent: LentArrays
     loop_lists: LoopLists
+    written_beside: WrittenBeside
     loops: Loops
     recorded: Events
     callees: Callees
@@ -221,6 +223,7 @@ class Lowering:
             "callbacks": (recording["events"], recording.get("begin", 0)),
             "lent": (recording.get("variables", 0),),
             "loop_lists": ("begin" in recording,),
+            "written_beside": ("begin" in recording,),
             "loops": (recording, function, found.unrolled, found.copied, loops),
             "varying": (varying, "begin" in recording),
         }

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from dvm.magpy_capture.loops.lent import LentArrays
     from dvm.magpy_capture.loops.lists import LoopLists
     from dvm.magpy_capture.loops.rolling import Loops
+    from dvm.magpy_capture.loops.written_beside import WrittenBeside
     from dvm.magpy_capture.lowering import Lowering
     from dvm.magpy_capture.numpy.array_attributes import ArrayAttributes
     from dvm.magpy_capture.numpy.array_classes import ArrayClasses
@@ -149,6 +150,7 @@ class Part:
     lookups: Lookups
     lent: LentArrays
     loop_lists: LoopLists
+    written_beside: WrittenBeside
     loops: Loops
     recorded: Events
     callees: Callees

@@ -123,6 +123,11 @@ class Storage:
     def written(self) -> bool:
         return self.version > 0
 
+    @property
+    def is_new(self) -> bool:
+        """Whether the program made it, and nothing else is known to lie there."""
+        return not (self.external or self.frozen or self.seen_in or self.root is not None)
+
 
 @dataclass(eq=False)
 class MaybeView:

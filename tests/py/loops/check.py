@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import copy
+import types
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -36,6 +37,8 @@ def differences(plain: Any, compiled: Any, where: str = "the result") -> list[st
             for i, (one, other) in enumerate(zip(plain, compiled, strict=True))
             for text in differences(one, other, f"{where}[{i}]")
         ]
+    if type(plain) is types.SimpleNamespace:
+        return differences(list(vars(plain).values()), list(vars(compiled).values()), where)
     if isinstance(plain, np.ndarray):
         return _of_arrays(plain, compiled, where)
     if isinstance(plain, (float, np.floating)):
@@ -58,10 +61,18 @@ def _of_arrays(plain: Any, compiled: Any, where: str) -> list[str]:
     return [] if same else [f"{where}: elements\n{plain}\n{compiled}"]
 
 
+def arrays_in(value: Any) -> list[np.ndarray[Any, Any]]:
+    """It, or those that are in it."""
+    if isinstance(value, np.ndarray):
+        return [value]
+    if type(value) is types.SimpleNamespace:
+        value = list(vars(value).values())
+    return [a for part in value for a in arrays_in(part)] if type(value) in (list, tuple) else []
+
+
 def shared(result: Any, args: list[Any]) -> list[tuple[int, int, str]]:
     """Which arrays of the result and the arguments are one, or share memory."""
-    parts = list(result) if isinstance(result, (list, tuple)) else [result]
-    arrays = [part for part in [*parts, *args] if isinstance(part, np.ndarray)]
+    arrays = [*arrays_in(result), *arrays_in(args)]
     return [
         (i, j, "one" if a is b else "memory")
         for i, a in enumerate(arrays)
@@ -77,8 +88,17 @@ def compare(
     source: str = "",
 ) -> None:
     """Fail where the compiled function does otherwise."""
-    one = outcome(function, copy.deepcopy(list(args)))
-    other = outcome(compiled, copy.deepcopy(list(args)))
+    compare_on(function, compiled, lambda: copy.deepcopy(list(args)), f"{args}", source)
+
+
+def compare_on(
+    function: Callable[..., Any],
+    compiled: Callable[..., Any],
+    made: Callable[[], Sequence[Any]],
+    *shown: str,
+) -> None:
+    """The same, of arguments that are views of each other: `made` makes equal ones each time."""
+    one, other = outcome(function, list(made())), outcome(compiled, list(made()))
     found = differences(one[0], other[0])
     if one[1] != other[1]:
         found.append(f"raised: {one[1]}, {other[1]}")
@@ -87,4 +107,4 @@ def compare(
     found += differences(one[3], other[3], "the arguments")
     if not found and shared(one[0], one[3]) != shared(other[0], other[3]):
         found.append(f"shares: {shared(one[0], one[3])}, {shared(other[0], other[3])}")
-    assert not found, "\n".join([*found, f"{args}", source])
+    assert not found, "\n".join([*found, *shown])

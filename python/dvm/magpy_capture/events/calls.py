@@ -257,7 +257,7 @@ class Calls(Part):
 
         Effects come last, so that none may stand before it that takes time or can be watched.
         """
-        if self.memory.has_written_arrays() or self.memory.private_arrays or self.outputs.streams:
+        if self.memory.has_written() or self.outputs.streams:
             raise refuse(reasons.CLOCK_BEHIND_EFFECT, name_of(function))
         self.graph.compute_pending()
         return self.host_call(self.program.constant(function), positional, named, seen)

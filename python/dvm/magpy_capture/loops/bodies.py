@@ -7,6 +7,16 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dvm import reasons
+from dvm.magpy_capture.loops.looks import (
+    CHANGES,
+    ELSEWHERE,
+    KEEPS,
+    NEW_LISTS,
+    NOWHERE,
+    Looks,
+    Origins,
+    function_of,
+)
 from dvm.magpy_capture.loops.turns import NEXT
 from dvm.magpy_capture.path.spec import refuse
 from dvm.magpy_capture.python.kinds import NUMBERS, is_number, is_view_type, may_be_view
@@ -19,18 +29,6 @@ LOOKS = frozenset("at argument constant shape item iterate forget loop lend put 
 EFFECTS = frozenset("commit at copyto set_item effect list tuple constant return".split())
 #: those with a result of their own
 MAKES = (FETCHES | COMPUTES | {"argument", "constant", "shape", "item", "iterate"}) - {"run"}
-#: methods that change lists, of which the last argument is kept by some
-KEEPS = (list.extend, list.__setitem__, list.insert)
-CHANGES = (*KEEPS, list.pop, list.__delitem__, list.clear, list.reverse)
-#: functions and operators that make a new list
-NEW_LISTS = (list, sorted)
-#: types of these, none of which asks code of the program whether it is one
-CALLABLE = frozenset({type(each) for each in (*CHANGES, *NEW_LISTS)})
-#: the mark of what may be an array that is reached in another way
-ELSEWHERE = -1
-
-Origins = frozenset[int]
-NOWHERE: Origins = frozenset()
 
 
 @dataclass
@@ -43,15 +41,17 @@ class Body:
     changed: of a variable that is a list which they change, the places of what may come into it.
     mixed: of those, the ones into which something may come that is no number.
     pins: whether a turn goes its way for one value of a number alone.
-    fetches: whether they look at objects that are no variables; arrays: and find arrays there.
+    arrays: places of the variables in which they find arrays, or hand on what may hold some, and
+        ELSEWHERE, where they find one that is in none of them (see looks.py).
+    fetches: whether they look at objects that are no variables.
     """
 
     written: set[int] = field(default_factory=set)
     moves: dict[int, set[int]] = field(default_factory=dict)
     changed: dict[int, set[int]] = field(default_factory=dict)
     mixed: set[int] = field(default_factory=set)
+    arrays: set[int] = field(default_factory=set)
     fetches: bool = False
-    arrays: bool = False
     pins: bool = False
 
     def state(self) -> tuple[Any, ...]:
@@ -60,8 +60,8 @@ class Body:
             {place: frozenset(origins) for place, origins in each.items()}
             for each in (self.moves, self.changed)
         ]
-        places = (frozenset(self.written), frozenset(self.mixed))
-        return *places, *flows, self.fetches, self.arrays
+        places = map(frozenset, (self.written, self.mixed, self.arrays))
+        return *places, *flows, self.fetches
 
     def private(self, variables: int) -> set[int]:
         """The variables whose arrays the loop must have to itself.
@@ -102,6 +102,7 @@ class Body:
         made: dict[int, tuple[Any, ...]] = {}
         lent: set[int] = set()
         numbers: set[int] = set()
+        looks = Looks(origins, made, variables)
         filled = {
             step[4][place]
             for step in steps
@@ -115,8 +116,7 @@ class Body:
             if committed and name not in EFFECTS:
                 raise refuse(reasons.LOOP_EFFECT, effect(name))
             self._check(name)
-            if name == "guard_signature" and ELSEWHERE in origins.get(rest[0], NOWHERE):
-                self.arrays = True
+            looks.see(step)
             if name == "guard_value" and made.get(rest[0], ("item",))[0] != "item":
                 self.pins = True
             of_number = name == "guard_type" and issubclass(rest[1], NUMBERS)
@@ -140,15 +140,19 @@ class Body:
                 made[rest[0]] = step
                 given = [*rest[3], *([rest[2]] if rest[2] >= 0 else [])]
                 origins[rest[0]] = _union(origins, [each for each in given if each not in lent])
+                self._look_into(within[id(rest[1])], rest[3], rest[2], origins)
                 self._fill(within[id(rest[1])], rest[3], rest[2], made, origins, variables)
             elif name in MAKES:
                 made[rest[0]] = step
-                origins[rest[0]] = _origins_of(step, origins)
+                origins[rest[0]] = _origins_of(step, origins, looks)
                 if name == "constant" and is_number(rest[1]) and not may_be_view(rest[1]):
                     numbers.add(rest[0])
-                if name == "call" and _method(made[rest[1]]) in KEEPS:  # of a copy
+                if name == "call" and function_of(made[rest[1]]) in KEEPS:  # of a copy
                     origins[rest[2][0]] |= origins[rest[2][-1]]
         returned = made[steps[-1][1]][2]
+        looks.leave(returned[1:])
+        self.arrays |= looks.found
+        self.fetches = self.fetches or looks.fetches
         if made[returned[0]][2] == NEXT:
             for place, register in zip(carried, returned[1:], strict=True):
                 self.moves.setdefault(place, set()).update(origins[register])
@@ -159,6 +163,16 @@ class Body:
         known = name in FETCHES or name in COMPUTES or name in LOOKS or name in EFFECTS
         if not known and not name.startswith("guard"):
             raise refuse(reasons.LOOP_EFFECT, effect(name))
+
+    def _look_into(
+        self, within: Body, given: Sequence[int], iterated: int, origins: dict[int, Origins]
+    ) -> None:
+        """Note what a loop of the turn finds in what the turn was given."""
+        self.fetches = self.fetches or within.fetches
+        parts = [*given, iterated]
+        for place in within.moved(within.arrays):
+            register = parts[place] if place >= 0 else -1
+            self.arrays |= origins[register] if register >= 0 else {ELSEWHERE}
 
     def _fill(
         self,
@@ -192,7 +206,7 @@ class Body:
     ) -> None:
         """Note an effect that is a call: a list is changed."""
         _, callee, given, *_ = call
-        method = _method(made[callee])
+        method = function_of(made[callee])
         if method not in CHANGES:
             raise refuse(reasons.LOOP_EFFECT, effect("call"))
         parts = origins[given[-1]] if method in KEEPS else NOWHERE
@@ -223,15 +237,10 @@ class Body:
         self.written |= into
 
 
-def _method(step: tuple[Any, ...]) -> Any:
-    """The function that a step makes, where it is the same on every call."""
-    return step[2] if step[0] == "constant" and type(step[2]) in CALLABLE else None
-
-
 def _is_new_list(step: tuple[Any, ...], made: dict[int, tuple[Any, ...]]) -> bool:
     """Whether it makes a list that only the turn has."""
     if step[0] == "call":
-        return _method(made[step[2]]) in NEW_LISTS
+        return function_of(made[step[2]]) in NEW_LISTS
     return step[0] == "list" or (step[0] == "operator" and step[2] in ("+", "*"))
 
 
@@ -239,7 +248,7 @@ def effect(step: str) -> str:
     return f"has an effect: {step.replace('_', ' ')}"
 
 
-def _origins_of(step: tuple[Any, ...], origins: dict[int, Origins]) -> Origins:
+def _origins_of(step: tuple[Any, ...], origins: dict[int, Origins], looks: Looks) -> Origins:
     """The variables whose objects the step's result may be, hold or be a view of."""
     name, _, *rest = step
     if name == "argument":
@@ -247,7 +256,9 @@ def _origins_of(step: tuple[Any, ...], origins: dict[int, Origins]) -> Origins:
     if name in FETCHES:
         return frozenset({ELSEWHERE})
     if name == "operator":
-        return origins[rest[1]] if rest[0] == "getitem" else NOWHERE
+        if rest[0] == "getitem":
+            return origins[rest[1]]
+        return _union(origins, rest[1:]) if looks.is_list(step[1]) else NOWHERE
     if name in ("item", "iterate"):
         return origins[rest[0]]
     if name == "call":

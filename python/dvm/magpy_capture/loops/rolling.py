@@ -32,7 +32,6 @@ from dvm.magpy_capture.part import Part
 from dvm.magpy_capture.path.program import describe
 from dvm.magpy_capture.path.spec import NotCapturable, PathSpec, refuse
 from dvm.magpy_capture.python.kinds import is_number
-from dvm.magpy_capture.python.made_lists import is_of_numbers
 from dvm.magpy_capture.python.open_lists import is_open_list
 from dvm.magpy_capture.python.varying import KnownValues
 from dvm.magpy_capture.values import (
@@ -61,7 +60,7 @@ class Loops(Part):
 
     needs = (
         "arrays callbacks calls graph heap instances lent library list_changes loop_lists memory "
-        "opaque program recorded"
+        "opaque program recorded written_beside"
     )
 
     def __init__(
@@ -80,6 +79,7 @@ class Loops(Part):
         self._chosen: dict[int, Turns] = {}  # by the first event
         self._rolled: list[Turns] = []
         self._iterators: set[int] = set()  # nodes of what they iterate over
+        self._is_turn = "begin" in recording  # the recording is one of another loop
         self.rolled_events = 0  # that are not lowered one by one
         self._open: list[tuple[str, int]] = []  # loops whose end was not met: where, steps before
         self._choose(unrolled)
@@ -116,7 +116,7 @@ class Loops(Part):
         if known.rolled is not None:
             return True
         varies = turns.out - turns.enter > MANY_EVENTS or len(known.counts) > 1
-        if "begin" in self.recording:  # in a turn of another loop: what it depends on will change
+        if self._is_turn:  # what it depends on will change
             varies = varies or not is_of_constants(self.recording, turns)
         varies = varies or branches_on_values(self.recording, turns)
         return turns.count > 0 and varies
@@ -206,8 +206,7 @@ class Loops(Part):
                 _dvm.loop_changed(rolled.loop)
         # A turn that was missed, and does what another one did, will be missed again. Of a loop
         # within another one that says nothing: it was missed in one turn of that.
-        is_outermost = "begin" not in self.recording
-        stuck = is_outermost and missed >= 0 and lowered > 0 and self._ways() == ways
+        stuck = not self._is_turn and missed >= 0 and lowered > 0 and self._ways() == ways
         if stuck or _dvm.loop_state(rolled.loop)["paths"] > MOST_WAYS:
             _dvm.loop_changed(rolled.loop)
             raise refuse(reasons.LOOP_STUCK) if stuck else refuse(reasons.LOOP_WAYS, MOST_WAYS)
@@ -275,7 +274,8 @@ class Loops(Part):
                 raise refuse(reasons.LOOP_OVER, describe(iterator))
             source = iterator
         entry = Entry(turns, rolled.body, values, private, source)
-        self._check_values(entry)
+        self.written_beside.check(entry)
+        self._check_written(entry)
         lent = {
             place
             for place in private
@@ -315,23 +315,9 @@ class Loops(Part):
             self._use_up(source, turns.enter)
         self._leave(turns, made, nodes, given)
 
-    def _check_values(self, entry: Entry) -> None:
-        """Nothing that the loop reads is what it, or the program before it, has written apart."""
-        body, values = entry.body, entry.values
-        wrote = bool(entry.private) or self.memory.has_written_arrays()
-        if body.arrays and wrote:
-            raise refuse(reasons.LOOP_STATE, "an array that the loop may reach in another way")
-        if body.fetches and any(
-            getattr(value, "changed", False) for value in self.heap.reached.values()
-        ):
-            raise refuse(reasons.LOOP_STATE, "an object that the loop may look at")
-        for place, value in enumerate([*values, *entry.bases]):
-            held = isinstance(value, (*PLAIN, Tensor, RangeValue))
-            held = held or (is_of_numbers(value) and place not in body.mixed)
-            if isinstance(value, Literal) and type(value.object) in (list, dict, set):
-                held = False
-            if not held and wrote:
-                raise refuse(reasons.LOOP_STATE, f"arrays that {describe(value)} may hold")
+    def _check_written(self, entry: Entry) -> None:
+        """What turns write into is an array, and no other variable is a view of it."""
+        values = entry.values
         for place in entry.private:
             name, value = entry.variable(place)
             if isinstance(value, Tensor) and not value.is_scalar:
@@ -362,6 +348,8 @@ class Loops(Part):
             return made
         if isinstance(value, Sequence) and value.register < 0 and value.cls is not tuple:
             raise refuse(reasons.LOOP_VARIABLE, name, describe(value))
+        if (register := self.written_beside.given(value)) >= 0:
+            return register  # whatever is in it: where that was written, no turn looks
         if isinstance(value, Sequence) and value.counted >= 0:
             return value.counted
         if isinstance(value, (*PLAIN, Sequence, RangeValue)):
@@ -409,6 +397,8 @@ class Loops(Part):
                 register = self._list_to_read(value, given)
             if register < 0:
                 raise refuse(reasons.LOOP_OVER, describe(value))
+            return register
+        if (register := self.written_beside.given(value)) >= 0:
             return register
         if isinstance(value, Sequence) and value.counted >= 0:
             return value.counted

@@ -364,6 +364,6 @@ def describe(value: Abstract) -> str:
     if isinstance(value, Hidden):
         return value.what
     if isinstance(value, Sequence):
-        return "a tuple"
+        return "a tuple" if value.cls is tuple else f"an object of type {value.cls.__name__}"
     kind = type(value).__name__.lower().removesuffix("value")
     return f"an {kind}" if kind[0] in "aeiou" else f"a {kind}"

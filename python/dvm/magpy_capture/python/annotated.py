@@ -191,7 +191,7 @@ class AnnotatedCalls(Part):
         variables = (
             self.calls.changed_variables or self.calls.changed_cells or self.instances.class_changes
         )
-        return self.memory.has_written_arrays() or objects or bool(variables)
+        return self.memory.has_written() or objects or bool(variables)
 
 
 def _by_name(function: Any, positional: list[Abstract], named: Named) -> Named:

@@ -36,6 +36,10 @@ class SharedMemory(Part):
     def has_written_arrays(self) -> bool:
         return any(tensor.storage.written for tensor in self.external_arrays)
 
+    def has_written(self) -> bool:
+        """The same of all arrays of the caller, those too that the graph cannot hold."""
+        return bool(self.private_arrays) or self.has_written_arrays()
+
     def meet(self, tensor: Tensor) -> None:
         """A new array of the caller: it must not share memory with one written before."""
         for other in self.external_arrays:
