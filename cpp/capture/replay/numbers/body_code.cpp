@@ -45,6 +45,8 @@ void TurnCode::append_root(const Path& root, std::vector<size_t>& to_next) {
 
 namespace {
 
+constexpr size_t kMostInstructions = 1 << 15;  // instructions, of loops within loops that branch
+
 // Whether a path begins by asking for the truth that its parent's guard has not found.
 bool is_truth_not_held(const Path& path) {
   if (path.parent == nullptr || path.steps.empty()) return false;
@@ -59,6 +61,7 @@ bool is_truth_not_held(const Path& path) {
 
 // Where a path has a step that the machine has no code for, turns that come there are replayed.
 void TurnCode::append_way(const Path& path, std::vector<size_t>& to_next) {
+  if (code_.place() > kMostInstructions) return code_.append({.op = Op::fail});
   const Path* at = &path;
   steps_ = all_steps(*at);
   committed_ = ended_ = has_copies_ = has_appends_ = false;

@@ -207,11 +207,16 @@ bool Stretch::run(std::span<Ref> variables, Items& items, Ref& item, Result& res
   }
   if (starts && item) state.back() = item_of(item.get());
   items.count();
+  std::vector<std::pair<std::optional<Type>, Cell>> before;
+  for (const Variable& variable : state) before.emplace_back(variable.type, variable.number);
   const bool more = run(state, items, starts, result);
   // All that is replaced stays until then, for cells may have the address of it.
   std::vector<Ref> changed(variables.size());
   for (size_t k = 0; k < variables.size(); ++k) {
-    if (!state[k].changed) continue;
+    // What is as it was is the same object, as `found = math.nan` is where nothing was found.
+    const bool is_same = state[k].type && state[k].type == before[k].first &&
+                         state[k].number.i == before[k].second.i;
+    if (!state[k].changed || is_same) continue;
     changed[k] = state[k].type ? Ref::steal(object_of(*state[k].type, state[k].number))
                                : std::move(state[k].object);
     if (!changed[k]) return false;

@@ -115,7 +115,11 @@ std::optional<Insn> TurnCode::begin_items(int32_t iterator, Inner& inner) {
 bool TurnCode::inner_loop(const int32_t* p) {
   Loop& loop = loop_of(path_->object(p[1]));
   const int32_t count = p[3], version = p[4 + count];
-  if (loop.version() != version || attempt() == nullptr) return false;
+  if (loop.version() != version) {  // what was known of the loop when the path was made
+    goes_otherwise_ = true;
+    return false;
+  }
+  if (attempt() == nullptr) return false;
   if (p[2] >= 0 && known(p[2]).is != Known::Is::iterator) return false;
   Inner inner{loop, changes_of(loop.paths(), loop.layout().variables, loop.layout().carried)};
   inner.own = inner.changes.slots;
