@@ -23,8 +23,9 @@ using test::FakeHost;
 using test::GraphCase;
 
 constexpr int kTeam = 4, kCallers = 3;
-// The child of a process with threads may wait for ThreadSanitizer's own locks for ever.
-#ifdef __SANITIZE_THREAD__
+// The child of a process with threads may wait for locks of the sanitizer's own for ever: those of
+// ThreadSanitizer, and of AddressSanitizer's allocator.
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
 constexpr bool kChildrenMayHang = true;
 #else
 constexpr bool kChildrenMayHang = false;
