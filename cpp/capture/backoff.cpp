@@ -3,6 +3,7 @@
 #include <sys/resource.h>
 
 #include <atomic>
+#include <cstdio>
 #include <ctime>
 #include <utility>
 
@@ -34,13 +35,54 @@ constexpr int64_t kTracedNanos = 400, kSkippedNanos = 100, kPageNanos = 2000;
 // What the tracer may take of any call, and what comes behind it of a first one with a long loop.
 constexpr int64_t kTracerNanos = 15 * kMillisecond;
 constexpr int64_t kStreak = 8, kLongStreak = 16, kMaxRest = int64_t{1} << 14;
+constexpr const char* kHitsSlower = "hits-slower\n";
+constexpr const char* kTurnsSlower = "turns-slower\n";
+// ns for which one clock stands for the other, as long as no switch is told of.
+constexpr int64_t kMostRead = 20 * kMillisecond;
+
+int64_t read(clockid_t clock) {
+  timespec time{};
+  clock_gettime(clock, &time);
+  return int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
+}
+
+// As text, of three digits at most.
+std::string time_text(int64_t nanos) {
+  const double micros = static_cast<double>(nanos) / 1000;
+  const bool is_short = micros < 1000;
+  const double number = is_short ? micros : micros / 1000;
+  char text[32];
+  std::snprintf(text, sizeof text, number < 100 ? "%.3g" : "%.0f", number);
+  return text + std::string(is_short ? " us" : " ms");
+}
 
 }  // namespace
 
-int64_t Backoff::now() {
-  timespec time{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-  return int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
+// The kernel's clock of a thread takes a system call in which the scheduler settles accounts: a
+// slice that is used up ends there, and not at the next tick, so that calls around which it is read
+// would be cut in two where other programs want the processor. While nothing has interrupted the
+// thread, the wall's clock goes as its own does.
+Times Backoff::times() {
+  struct Known {
+    int64_t switches = -1;
+    Times times;
+  };
+  thread_local Known known;
+  const int64_t wall = read(CLOCK_MONOTONIC);  // before the switches are counted
+  rusage usage{};
+  getrusage(RUSAGE_THREAD, &usage);
+  const int64_t switches = usage.ru_nvcsw + usage.ru_nivcsw;
+  if (switches == known.switches && wall - known.times.wall < kMostRead) {
+    return {known.times.cpu + wall - known.times.wall, wall};
+  }
+  const int64_t cpu = read(CLOCK_THREAD_CPUTIME_ID);
+  known = {switches, {cpu, read(CLOCK_MONOTONIC)}};
+  return {cpu, wall};
+}
+
+Times Backoff::begin() {
+  times();  // a slice that ends where the clock is read ends here
+  return times();
 }
 
 int64_t Backoff::pages() {
@@ -178,26 +220,16 @@ bool Backoff::retries_opaque() {
   return true;
 }
 
-void Backoff::replayed(int64_t turns, int64_t nanos) {
-  if (turns < kManyTurns) return;
-  if (!compares()) {
-    if (--until_compared_ <= 0) compared_ = replayed_nanos_ = replaced_nanos_ = 0;
-  } else if (nanos != 0) {
-    replayed_nanos_ += nanos;
-    plain_next_ = true;
-  }
-}
-
-void Backoff::ran_plain(int64_t nanos) {
-  constexpr int64_t kUncompared = 64;
-  plain_next_ = false;
-  replaced_nanos_ += nanos;
-  if (++compared_ < kCompared) return;
-  until_compared_ = next_comparison_ =
-      std::min(8 * std::max(next_comparison_, kUncompared), kMaxRest);
-  if (2 * replayed_nanos_ > 3 * replaced_nanos_) {
-    until_compared_ = next_comparison_ = 0;
-    sleep("turns-slower");
+void Backoff::compared(Comparison::Verdict verdict) {
+  if (verdict == Comparison::Verdict::slower) {
+    next_rest_ = std::max(next_rest_, std::min(comparison_.rest(), kMaxRest));
+    sleep((comparison_.has_many_turns() ? kTurnsSlower : kHitsSlower) +
+          time_text(comparison_.hit_nanos()) + "\n" + time_text(comparison_.plain_nanos()));
+    comparison_.again();
+  } else if (verdict == Comparison::Verdict::faster &&
+             (why_.starts_with(kHitsSlower) || why_.starts_with(kTurnsSlower))) {
+    why_.clear();
+    next_rest_ = std::max<int64_t>(32, next_rest_ / 2);
   }
 }
 

@@ -1,5 +1,6 @@
 // When a function is better left alone: what dvm spends on it must stay a small part of what its
-// calls take by themselves. Four rules, of which a hit pays for none but the last:
+// calls take by themselves, and hits must not take longer than those. Four rules, of which a hit
+// pays for none but the last:
 //
 //   opaque    Functions that dvm does not know run once more than the program called them only when
 //             a replay that called them is given up. That may happen once per capture, kSpare
@@ -11,9 +12,10 @@
 //             does not matter are captured until the captures that nobody hit weigh kPatience; each
 //             hit pays one back.
 //   prefixes  Steps that are replayed for nothing, call after call, are not replayed.
-//   turns     Replaying the turns of a loop one by one may take longer than the loop does plain.
-//             Of calls with many such turns kCompared are left to the original, to be compared
-//             with as many hits.
+//   slower    Hits may take longer than the calls would plain: turns of a loop that are replayed
+//   one
+//             by one, a large array that is copied for a few elements. Once in a while some are
+//             compared (comparison.h).
 //
 // A function that is put to rest runs as it is for some calls, twice as many each time. What the
 // rules decide is written down as a reason (reasons.h), `why`.
@@ -23,6 +25,8 @@
 #include <cstdint>
 #include <string>
 #include <vector>
+
+#include "capture/comparison.h"
 
 namespace dvm::capture {
 
@@ -67,12 +71,11 @@ class Backoff {
   void unserved(int64_t hits, int64_t prefix, int64_t plain);
   // The same where no clock was read.
   void unserved(int64_t hits);
-  // Hits with many turns replayed, which take turns with plain calls for a while: whether a clock
-  // is to be read around the next one, and whether that is to be a plain one.
-  bool compares() const { return compared_ < kCompared; }
-  bool wants_plain() const { return plain_next_; }
-  void replayed(int64_t turns, int64_t nanos);
-  void ran_plain(int64_t nanos);
+  // Is told of hits, and of calls that ran plain in their place.
+  Comparison& comparison() { return comparison_; }
+  void compared(Comparison::Verdict verdict);
+  // ns of a plain call, as far as is known; or 0.
+  int64_t plain_nanos() const { return mean(); }
 
   // A path known before the call would not take it, and it was recorded as that very path.
   void never_takes_its_call() { sleep("path-misses-own-call"); }
@@ -80,10 +83,13 @@ class Backoff {
   const std::string& why() const { return why_; }
 
   static constexpr int64_t kSpare = 8;
-  static constexpr int64_t kManyTurns = 32, kCompared = 6;
 
-  // CPU time of this thread, which other threads and processes do not lengthen.
-  static int64_t now();
+  // CPU time of this thread, which other threads and processes do not lengthen; and with the
+  // wall's.
+  static int64_t now() { return times().cpu; }
+  static Times times();
+  // The same where what comes next is to be compared.
+  static Times begin();
   // Pages of memory that this thread has touched for the first time so far.
   static int64_t pages();
 
@@ -117,10 +123,7 @@ class Backoff {
   int64_t hits_ = 0;                      // of the function, when last asked
   int64_t watch_ = 0, samples_ = 0;
   bool retry_ = false;  // it has rested: one capture is free
-  // Of hits with many turns replayed, and of the plain calls between them: ns.
-  int64_t replayed_nanos_ = 0, replaced_nanos_ = 0, compared_ = kCompared;
-  int64_t until_compared_ = 0, next_comparison_ = 0;  // such hits
-  bool plain_next_ = false;
+  Comparison comparison_;
   std::string why_;
 };
 

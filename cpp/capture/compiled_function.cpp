@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "capture/binding.h"
+#include "capture/call_load.h"
 #include "capture/path/path_tree.h"
 #include "capture/path/reasons.h"
 #include "capture/record/recorder.h"
@@ -37,6 +38,11 @@ std::string refusal_of(const PyCodeObject* code) {
   if (code->co_flags & (CO_COROUTINE | CO_ASYNC_GENERATOR)) return "coroutine-function";
   if (code->co_flags & CO_GENERATOR) return "generator-function";
   return {};
+}
+
+Times since(const Times& begin) {
+  const Times now = Backoff::times();
+  return {now.cpu - begin.cpu, now.wall - begin.wall};
 }
 
 // Counts what is in flight, whatever ends it.
@@ -226,11 +232,25 @@ PyObject* CompiledFunction::call(PyObject* self, PyObject* const* args, size_t n
     return original();
   }
   Call call{.arguments = as_it_is ? args : binding.slots(), .history = &history_};
-  if (backoff_.wants_plain() && present_stance() == Stance::default_) [[unlikely]] {
-    ++stats_.fallbacks;
-    return compared(original);
+  double load = 0;
+  Comparison& comparison = backoff_.comparison();
+  Comparison::Kind kind = Comparison::Kind::as_it_is;
+  if (comparison.is_on() && present_stance() == Stance::default_) [[unlikely]] {
+    load = load_of({call.arguments, static_cast<size_t>(parameters_)});
+    kind = comparison.next(load);
+    if (kind == Comparison::Kind::plain) {
+      ++stats_.fallbacks;
+      return compared(load, original);
+    }
   }
-  const int64_t begin = backoff_.watches() || backoff_.compares() ? Backoff::now() : 0;
+  const bool is_timed = kind == Comparison::Kind::hit;
+  Times clocks;
+  if (is_timed) [[unlikely]] {
+    clocks = Backoff::begin();
+  } else if (backoff_.watches()) {
+    clocks.cpu = Backoff::now();
+  }
+  const int64_t begin = clocks.cpu;
   const Outcome outcome = find(call);
   if (outcome != Outcome::missed) ++call.path->hits;
   if (call.opaque > 0 && outcome != Outcome::done && outcome != Outcome::raised &&
@@ -241,7 +261,12 @@ PyObject* CompiledFunction::call(PyObject* self, PyObject* const* args, size_t n
   switch (outcome) {
     case Outcome::done:
       ++stats_.hits;
-      if (call.turns > 0) backoff_.replayed(call.turns, begin == 0 ? 0 : Backoff::now() - begin);
+      if (is_timed) [[unlikely]] {
+        backoff_.compared(comparison.timed_hit(load, since(clocks), call.turns, stats_.hits,
+                                               backoff_.plain_nanos()));
+      } else {
+        comparison.hit(call.turns);
+      }
       if (begin != 0) backoff_.served();
       return call.value;
     case Outcome::raised:
@@ -294,10 +319,10 @@ PyObject* CompiledFunction::unserved(int64_t begin, const Original& original) {
 }
 
 template <typename Original>
-PyObject* CompiledFunction::compared(const Original& original) {
-  const int64_t begin = Backoff::now();
+PyObject* CompiledFunction::compared(double load, const Original& original) {
+  const Times begin = Backoff::begin();
   PyObject* result = original();
-  backoff_.ran_plain(Backoff::now() - begin);
+  if (result != nullptr) backoff_.compared(backoff_.comparison().timed_plain(load, since(begin)));
   return result;
 }
 

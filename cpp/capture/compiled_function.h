@@ -82,9 +82,9 @@ class CompiledFunction {
   // The original, for a call that began at `begin` (0: no clock was read) and was not served.
   template <typename Original>
   PyObject* unserved(int64_t begin, const Original& original);
-  // The original in place of a hit, to be compared with that.
+  // The original in place of a hit, to be compared with hits of calls that are given as much.
   template <typename Original>
-  PyObject* compared(const Original& original);
+  PyObject* compared(double load, const Original& original);
   // A call that is not compiled: in parts where there are some, else `original`.
   template <typename Original>
   PyObject* uncompiled(PyObject* const* args, size_t nargsf, PyObject* keywords,

@@ -51,6 +51,7 @@ DROPS = {
     "tied_zeros": "nothing, where it is rare: add 0.0 to the array, which makes all zeros equal",
     "sizes": "the program itself fails with such sizes, or they do not fit what the capture relied "
     "on: see the location",
+    "zero": "NumPy warns, raises or does otherwise here, and the original runs so that it does",
     "operand": "it exceeds 64 bits, or is no longer of the kind that was recorded",
     "locked": "nothing, where it is rare: the original waits for it; else hold it for less work",
     "limit": "pass smaller arrays, or of fewer axes",

@@ -28,7 +28,8 @@ def freeze(array: NDArray[_Scalar]) -> NDArray[_Scalar]:
     to make it writeable.
 
     Raises:
-        TypeError: not exactly an `ndarray`, or of a dtype that is no number in native byte order.
+        TypeError: not exactly an `ndarray`, of a dtype that is not among dvm's, or not in native
+            byte order.
 
     >>> weight = dvm.freeze(np.ones((64, 64), np.float32))
     >>> weight[0, 0] = 2
@@ -38,7 +39,9 @@ def freeze(array: NDArray[_Scalar]) -> NDArray[_Scalar]:
     """
     if type(array) is not np.ndarray:
         raise TypeError(f"freeze takes a numpy.ndarray, not a {type(array).__name__}")
-    if array.dtype.kind not in "biuf" or not array.dtype.isnative:
+    if array.dtype.kind not in "biuf":
+        raise TypeError(f"freeze takes an array of one of dvm's dtypes, which {array.dtype} is not")
+    if not array.dtype.isnative:
         raise TypeError(f"freeze takes numbers in native byte order, not {array.dtype}")
     whole = array.flags.c_contiguous or array.flags.f_contiguous
     dense = array if whole else array.copy(order="K")

@@ -110,6 +110,7 @@ LOCKED = "take the lock outside of the compiled function, around its call"
 RAISES = f"the program raises and catches within itself; {STRAIGHT}"
 DEFINE = f"define it at module level; {STRAIGHT}"
 LIFETIMES = "keep no references to count: pass arrays, return arrays"
+NO_FASTER = "leave it uncompiled, or compile the part of it that computes most"
 PATHS = "see f.why_recompiled() for what told the paths apart"
 ONE_STEP = "compile the function that computes one step"
 OTHER_PYTHON = "use CPython 3.11 to compile; the results are the same"
@@ -675,8 +676,12 @@ REPLAYED_FOR_NOTHING = Row(
     "steps were replayed for nothing, call after call: it runs uncompiled for now", STRAIGHT
 )
 TURNS_SLOWER = Row(
-    "replaying the turns of its loops took longer than they take plain: it runs uncompiled for now",
+    "replaying the turns of its loops took longer than they take plain, {} a call against {}: "
+    "it runs uncompiled for now",
     STRAIGHT,
+)
+HITS_SLOWER = Row(
+    "replays took longer than plain calls, {} against {}: it runs uncompiled for now", NO_FASTER
 )
 PATH_LIMIT = Row("reached the limit of {} paths; calls that match none run uncompiled", PATHS)
 

@@ -31,7 +31,8 @@ def summary(
     if outcome == "drop":
         return f"this call ran uncompiled: {missed[-1]}"
     if path is None:
-        return "this call ran uncompiled" + never_replayed(compiled)
+        resting = _dvm.limit(compiled) if compiled.stats.hits else ""
+        return f"this call ran uncompiled{resting and ': '}{resting}{never_replayed(compiled)}"
     if path["reason"]:
         where = _line(path["location"])
         if outcome == "split":

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 import warnings
 from typing import Any
@@ -297,6 +298,44 @@ def test_filters_of_the_program_itself_hold() -> None:
         warnings.simplefilter("ignore")
         for x in (np.ones(2), np.zeros(2), np.ones(3), np.zeros(3)):
             np.testing.assert_array_equal(f(x), plain(x))
+
+
+def test_hits_that_are_slower_than_plain_calls_are_given_up() -> None:
+    """A few elements of a large array of the caller's, which a hit copies whole."""
+
+    def marked(a, i, j):
+        a[i, j] = 1
+        return a[i, j]
+
+    compiled, plain = dvm.compile(marked), np.zeros((1000, 1000))
+    a, rng = plain.copy(), np.random.default_rng(0)
+    for _ in range(300):
+        i, j = rng.integers(0, 1000, (2, 10))
+        np.testing.assert_array_equal(compiled(a, i, j), marked(plain, i, j))
+        if compiled.fallback_reasons:
+            break
+    np.testing.assert_array_equal(a, plain)
+    (reason,) = compiled.fallback_reasons
+    assert re.fullmatch(r"replays took longer than plain calls, .* [mu]s against .* us: .*", reason)
+    assert reason.code == "hits-slower"
+    assert reason in str(dvm.explain(compiled)(a, i, j))
+    known = compiled.stats
+    for _ in range(20):
+        compiled(a, i, j)
+    assert compiled.stats.hits == known.hits
+    assert compiled.stats.fallbacks >= known.fallbacks + 20
+
+
+def test_hits_are_compared_in_the_default_stance_alone() -> None:
+    def marked(a, i):
+        a[i] = 1
+        return a[i]
+
+    compiled, a, i = dvm.compile(marked), np.zeros(1_000_000), np.arange(3)
+    with dvm.stance("force_capture"):
+        for _ in range(200):
+            compiled(a, i)
+    assert (compiled.stats.hits, compiled.stats.fallbacks) == (199, 0)
 
 
 def test_turns_that_are_slower_replayed_than_plain_are_given_up() -> None:

@@ -337,3 +337,16 @@ def test_the_path_limit_is_loud() -> None:
         same(f(X, kinds[64]), X + 2)
     same(f(X, kinds[65]), X + 2)
     assert f.stats.fallbacks >= 2
+
+
+def test_a_size_that_is_divided_by_and_is_zero_drops_the_replay() -> None:
+    """NumPy says what is wrong, and dvm that it is about a zero."""
+    f = dvm.compile(lambda a, k: a.reshape(-1, k))
+    for n, k in ((2, 2), (4, 4), (0, 2)):
+        np.testing.assert_array_equal(f(np.ones((n, 2)), k), np.ones((n, 2)).reshape(-1, k))
+    for n in (0, 3):
+        with pytest.raises(ValueError, match="cannot reshape array of size"):
+            f(np.ones((n, 2)), 0)
+        (miss,) = dvm._dvm.explain_miss(f, np.ones((n, 2)), 0)
+        assert (miss["code"], miss["step"]) == ("zero", "require")
+    assert f.stats.drops == 2

@@ -83,6 +83,9 @@ class Library {
   // changed in place.
   virtual PyObject* permuted(Ref array, std::span<const int8_t> order, bool fresh) const = 0;
   virtual PyObject* scalar_of(core::DType dtype, const std::byte* element) const = 0;
+  // Another array of the same memory that stays as it is now, whatever shape or dtype the program
+  // gives the first.
+  virtual PyObject* alias(PyObject* array) const = 0;
   // A copy in C order that shares nothing, of an array or of what makes one.
   virtual PyObject* copy(PyObject* array) const = 0;
 

@@ -159,6 +159,9 @@ class NumpyLibrary final : public Library {
     // It reads the element alone.
     return PyArray_Scalar(const_cast<std::byte*>(element), descr_of(dtype), nullptr);
   }
+  PyObject* alias(PyObject* array) const override {
+    return PyArray_View(cast_array(array), nullptr, nullptr);
+  }
   PyObject* copy(PyObject* array) const override {
     constexpr int kCopied = NPY_ARRAY_ENSURECOPY | NPY_ARRAY_ENSUREARRAY;
     return PyArray_FromAny(array, nullptr, 0, 0, kCopied, nullptr);

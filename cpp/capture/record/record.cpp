@@ -1,6 +1,7 @@
 #include "capture/record/record.h"
 
 #include <algorithm>
+#include <array>
 
 #include "capture/library/library.h"
 #include "capture/record/dropped_contents.h"
@@ -220,6 +221,20 @@ void Record::take_snapshot(SeenNode& node) {
   node.snapshot = found->second.get();
 }
 
+// The attributes that say how an array lies and what its elements are.
+void Record::keep_layout(NodeId node, PyObject* name) {
+  PyObject* const array = object(node);
+  const Library* const library = exact_library_of(array);
+  if (library == nullptr) return;
+  const bool lays_out = std::ranges::any_of(
+      std::array{"shape", "strides", "dtype"},
+      [&](auto text) { return PyUnicode_CompareWithASCIIString(name, text) == 0; });
+  if (!lays_out) return;
+  const auto [found, added] = snapshots_.try_emplace(array);
+  if (added) found->second = made(library->alias(array));
+  data_.node(node).snapshot = found->second.get();
+}
+
 int32_t Record::add(SeenEvent::Kind kind, PyObject* name, std::span<const NodeId> operands,
                     Place place, PyObject* keywords) {
   if (data_.events.size() == kMaxEvents) {
@@ -236,6 +251,7 @@ int32_t Record::add(SeenEvent::Kind kind, PyObject* name, std::span<const NodeId
       lose(object);
     }
   }
+  if (kind == SeenEvent::Kind::store_attribute) keep_layout(operands[0], name);
   SeenEvent event;
   event.kind = kind;
   event.name = name;

@@ -152,6 +152,7 @@ class Record {
   void check_cell(NodeId contents);
   void lose(PyObject* object);
   void take_snapshot(core::SeenNode& node);
+  void keep_layout(NodeId node, PyObject* name);
   void release();
 
   core::Recording data_;

@@ -261,6 +261,12 @@ bool lock_(Frame& f, const int32_t* p) {
   return taken;
 }
 
+bool require_(Frame& f, const int32_t* p) {
+  const int holds = PyObject_IsTrue(f[p[0]]);
+  if (holds == 0) f.refused = Refusal::zero_;
+  return holds == 1;
+}
+
 bool forget_(Frame& f, const int32_t* p) {
   if (p[0] >= 0 && f.call.registers == nullptr) Py_CLEAR(f.registers[p[0]]);
   return true;

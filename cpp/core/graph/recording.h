@@ -32,7 +32,8 @@ struct SeenNode {
   HostHandle scope = nullptr;   // global: namespace; closure: cell; default: function
   HostHandle object = nullptr;  // the value seen in this execution
   // The elements that a mutable container had at first sight; None, where a turn of a loop begins:
-  // a list has others by then.
+  // a list has others by then. An array as it was before the program gave it another shape or
+  // dtype.
   HostHandle snapshot = nullptr;
 };
 

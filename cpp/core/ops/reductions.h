@@ -14,6 +14,14 @@ T prod(int64_t count, bool adjacent, Load load) {
       count, adjacent, [&](int64_t i) { return cast<S>(load(i)); }, mul{}));
 }
 
+// A sum that begins with its first element, and not with 0: of zeros of which all are -0 it is -0.
+template <typename T, typename Load>
+T piece_sum(int64_t count, bool adjacent, Load load) {
+  using S = SumType<T>;
+  return cast<T>(reduce_canonical<S>(
+      count, adjacent, [&](int64_t i) { return cast<S>(load(i)); }, add{}));
+}
+
 template <typename T, typename Load>
 T min(int64_t count, bool adjacent, Load load) {
   return reduce_canonical<T>(count, adjacent, load, minimum{});

@@ -137,7 +137,7 @@ class AlongEvaluator {
     });
   }
 
-  // Pieces, each by itself. Floats are added as a sum is.
+  // Pieces, each by itself. Floats are added in the order of a sum.
   template <typename T>
   void fold_at(Array& out, Combine<T> combine) const {
     const Array &from = *operands_[0], &places = *operands_[1];
@@ -158,7 +158,7 @@ class AlongEvaluator {
         at[axis_] = begin + j;
         return read<T>(from, at);
       };
-      T result = sums ? scalar::sum<T>(count, true, load) : load(0);
+      T result = sums ? scalar::piece_sum<T>(count, true, load) : load(0);
       for (int64_t j = 1; j < count && !sums; ++j) result = combine(result, load(j));
       elements<T>(out)[i] = result;
     });

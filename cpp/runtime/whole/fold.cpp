@@ -74,12 +74,12 @@ Loop loop_of(Op with, DType dtype) {
   return loop;
 }
 
-// Floats of a piece are added as those of any sum.
+// Floats of a piece are added in the order of any sum.
 template <typename T>
 void sum_lines(const Lines& lines, const std::byte* x, std::byte* y, const std::byte*) {
   for (int64_t j = 0; j < lines.side; ++j, x += lines.from_side, y += lines.to_side) {
-    element<T>(y, 0) =
-        scalar::sum<T>(lines.count, true, [&](int64_t i) { return element<T>(x, i * lines.from); });
+    const auto load = [&](int64_t i) { return element<T>(x, i * lines.from); };
+    element<T>(y, 0) = scalar::piece_sum<T>(lines.count, true, load);
   }
 }
 

@@ -113,7 +113,7 @@ class Findings:
 
 
 def first_snapshots(nodes: list[Any]) -> dict[int, Any]:
-    """What containers held when they were first seen, by their ids."""
+    """What containers held when they were first seen, and arrays as they came; by their ids."""
     snapshots: dict[int, Any] = {}
     for node in nodes:
         if node[5] is not None:

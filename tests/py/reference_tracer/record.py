@@ -69,6 +69,7 @@ _COPIES: dict[type, Any] = {
     OrderedDict: lambda table: dict(OrderedDict.items(table)),
     dict: lambda table: dict(dict.items(table)),
     set: frozenset,
+    np.ndarray: lambda array: array.view(),
 }
 
 
@@ -193,6 +194,10 @@ class Record:
             if is_container and operand not in self.shown:
                 self.shown.add(operand)
                 self.nodes[operand] = (*self.nodes[operand][:5], self.snapshot(seen))
+        if kind == "store_attribute" and name in ("shape", "strides", "dtype"):
+            seen = self.object(operands[0])
+            if type(seen) is np.ndarray:
+                self.nodes[operands[0]] = (*self.nodes[operands[0]][:5], self.snapshot(seen))
         self.events.append([kind, name, list(operands), list(keywords), NO_NODE, place, False])
         return len(self.events) - 1
 

@@ -290,6 +290,21 @@ def pieces(w: World) -> None:
 
 
 @case
+def pieces_of_zeros(w: World) -> None:
+    """A sum of none but -0. is -0., for no 0 is added to."""
+
+    @w.compiled
+    def f(x, places):
+        return np.signbit(np.add.reduceat(x, places)), np.signbit(np.add.reduceat(x, places, -1))
+
+    for t in ("f2", "f4", "f8"):
+        for shape in ((2,), (9,), (600,), (3, 4)):
+            for x in (-np.zeros(shape, t), np.where(np.arange(shape[-1]) == 1, 0.0, -0.0)):
+                w(f, x.astype(t), np.array([0, 0]))
+                w(f, x.astype(t), np.array([0, 1]))
+
+
+@case
 def pieces_into_an_array(w: World) -> None:
     @w.compiled
     def f(x, out):

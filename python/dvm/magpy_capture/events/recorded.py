@@ -26,6 +26,8 @@ from dvm.magpy_capture.values import (
 
 Operands = list[int]
 Followed = tuple[str, str, list[str], int, Any]
+#: attributes of arrays that say how they lie, and what their elements are
+LAYOUT = frozenset(("shape", "strides", "dtype"))
 
 
 class Events(Part):
@@ -49,17 +51,24 @@ class Events(Part):
         # kind, name, keywords, result, callee.
         self.pending: Followed | None = None
         self.entered: list[Followed | None] = []
-        # Arrays of which the program set the shape: the recorded objects have the last one.
-        self.shaped = {
-            id(self.seen(event[2][0]))
-            for event in recording["events"][recording.get("begin", 0) :]
-            if event[:2] in (("store_attribute", "shape"), ["store_attribute", "shape"])
-        }
+        # Of an array that the program gave another shape or dtype, by its id: a view of it as it
+        # was before. The recorded object itself is as it was left.
+        self.came: dict[int, Any] = {}
+        self.shaped: set[int] = set()  # ids of both
+        for kind, name, operands, *_ in recording["events"][recording.get("begin", 0) :]:
+            if kind == "store_attribute" and name in LAYOUT:
+                left = self.nodes[operands[0]][4]
+                if id(left) in recording["snapshots"] and is_plain_array(left):
+                    self.came[id(left)] = recording["snapshots"][id(left)]
+                    self.shaped |= {id(left), id(self.came[id(left)])}
 
     # ---- nodes
 
     def seen(self, node: int) -> Any:
-        return self.nodes[node][4] if node >= 0 else None
+        return self.as_it_came(self.nodes[node][4]) if node >= 0 else None
+
+    def as_it_came(self, seen: Any) -> Any:
+        return self.came.get(id(seen), seen) if self.came else seen
 
     def value(self, node: int) -> Abstract:
         if node < 0:
@@ -71,7 +80,8 @@ class Events(Part):
         return value
 
     def origin(self, node: int) -> Abstract:
-        kind, index, name, scope, seen, _ = self.nodes[node]
+        kind, index, name, scope, _, _ = self.nodes[node]
+        seen = self.seen(node)
         if kind == "argument":
             fetch = lambda: self.program.step("argument", index, key=("argument", index))  # noqa: E731
             return self.heap.reach(fetch, seen)

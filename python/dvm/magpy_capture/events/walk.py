@@ -152,7 +152,7 @@ class Walk(Part):
         return end
 
     def forget_snapshots(self, begin: int, end: int) -> None:
-        """A body called whole is over: containers that it made are as it left them.
+        """A body called whole is over: what it made is as it left it.
 
         What they held at first sight, within the body, no call of the path will see.
         """
@@ -160,10 +160,12 @@ class Walk(Part):
             self.first_sights = {}
             for number, event in enumerate(self.callbacks.events):
                 for node in event[2]:
-                    self.first_sights.setdefault(id(self.recorded.seen(node)), number)
+                    if node >= 0:
+                        self.first_sights.setdefault(id(self.recorded.nodes[node][4]), number)
         for seen, number in self.first_sights.items():
             if begin <= number < end:
                 self.heap.snapshots.pop(seen, None)
+                self.recorded.came.pop(seen, None)
 
     def found_out(self, found: Findings) -> bool:
         """Whether a lowering that was given up may end otherwise, with what it has found out."""

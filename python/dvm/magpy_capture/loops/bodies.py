@@ -25,7 +25,9 @@ from dvm.magpy_capture.python.kinds import NUMBERS, is_number, is_view_type, may
 FETCHES = frozenset("variable cell cell_of contents preset attribute getattr key cached".split())
 #: steps that make something new of what they are given
 COMPUTES = frozenset("run operator call own tuple list slice set dict string format".split())
-LOOKS = frozenset("at argument constant shape item iterate forget loop lend put commit".split())
+LOOKS = frozenset(
+    "at argument constant shape item iterate forget loop lend put require commit".split()
+)
 EFFECTS = frozenset("commit at copyto set_item effect list tuple constant return".split())
 #: those with a result of their own
 MAKES = (FETCHES | COMPUTES | {"argument", "constant", "shape", "item", "iterate"}) - {"run"}

@@ -198,6 +198,8 @@ class ArrayAttributes(Part):
         x.storage.viewed = False
         x.storage.version += 1
         x.shape, x.axes, x.cached = again.shape, again.axes, None
+        if x.object is not None:
+            x.object = x.object.reshape([self.indexing.observed(dim) for dim in x.shape])
 
     def set_flat(self, x: Tensor, value: Abstract) -> None:
         """`x.flat = value`."""

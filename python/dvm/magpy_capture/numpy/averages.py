@@ -201,8 +201,7 @@ def require_above(lower: Lowering, count: Abstract, lost: int) -> None:
 
 def require_truth(lower: Lowering, test: Tensor) -> None:
     """Drops a replay in which the scalar is not True: it divides by it."""
-    register = lower.graph.leave(lower.arrays.value_of(test), "bool")
-    lower.program.operate("%", lower.program.constant(0), register)
+    lower.program.require(lower.graph.leave(lower.arrays.value_of(test), "bool"))
 
 
 def quotient(lower: Lowering, total: Tensor, count: Abstract, out: Abstract, dtype: str) -> Tensor:

@@ -323,10 +323,13 @@ class Program(Part):
     def require_positive(self, dim: _dvm.Dim) -> None:
         """Drops a replay for which the size is not above zero: it divides by it."""
         if dim.constant is None:
-            least = dim if dim.is_natural else dim.max(0)
-            self.operate("%", self.constant(0), self.register_of_dim(least))
+            self.require(self.register_of_dim(dim if dim.is_natural else dim.max(0)))
         elif dim.constant <= 0:
             raise refuse(reasons.SIZE_MUST_BE_ABOVE_ZERO)
+
+    def require(self, register: int) -> None:
+        """Drops a replay in which the register holds 0 or False."""
+        self.guard("require", register)
 
     # ---- outcomes
 

@@ -60,7 +60,9 @@ FACTORY: Any = vars(defaultdict)["default_factory"]
 class Objects(Part):
     """The heap of one path."""
 
-    needs = "arrays containers host_arrays lengths library memory open_lists program varying"
+    needs = (
+        "arrays containers host_arrays lengths library memory open_lists program recorded varying"
+    )
 
     def __init__(self, snapshots: dict[int, Any]) -> None:
         self.reached: dict[int, Abstract] = {}  # id of a mutable object -> its value
@@ -73,6 +75,7 @@ class Objects(Part):
         name: (dict, name) when it is a variable of a module, so that functions and modules are
         guarded together.
         """
+        seen = self.recorded.as_it_came(seen)
         fixed = issubclass(type(seen), FIXED) or is_single(seen)
         if (code := code_behind(seen)) is not None:
             # Many functions of one code close over different things. A name stands for one.
