@@ -220,8 +220,8 @@ def _lower(
 ) -> Any:
     """Lower one recording; None if that would take this thread longer than so many nanoseconds.
 
-    The call has run already and its result is the caller's, so nothing may be raised here: a bug
-    becomes the reason of a fallback, with a warning.
+    The call has run already and its result is the caller's, so nothing may be raised here but what
+    a signal's handler raises: a bug becomes the reason of a fallback, with a warning.
     """
     from dvm import inspection, magpy_capture, repro
 
@@ -242,11 +242,23 @@ def _lower(
     except magpy_capture.OutOfTime:
         return None
     except Exception as error:
+        if _is_of_a_signal(error):
+            raise
         what = f"lowering {compiled.label}: {type(error).__name__}: {error}"
         bug = errors.make("internal", what + repro.written(compiled, recording, error))
         telling.warn(str(bug), stacklevel=2)
         reason = reasons.BUG(bug)
         return magpy_capture.PathSpec(reason=reason, steps=[("fallback", reason, ("", 0))])
+
+
+def _is_of_a_signal(error: Exception) -> bool:
+    """Whether a handler of the program's that a signal called has raised it."""
+    import signal
+    import traceback
+
+    handlers = [signal.getsignal(number) for number in signal.valid_signals()]
+    codes = {getattr(handler, "__code__", None) for handler in handlers}
+    return any(frame.f_code in codes for frame, _line in traceback.walk_tb(error.__traceback__))
 
 
 def _pays(compiled: _dvm.Compiled[..., Any], computes: bool) -> bool:

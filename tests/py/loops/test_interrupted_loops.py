@@ -222,3 +222,28 @@ def test_the_traceback_names_the_loop_that_the_program_handles(
             compiled(ENDLESS)
     lines = [entry.lineno + 1 for entry in raised.traceback if entry.name == "fails"]
     assert lines == [fails.__code__.co_firstlineno + 3]
+
+
+def test_what_a_handler_raises_while_a_call_is_captured_reaches_the_caller(
+    monkeypatch: pytest.MonkeyPatch, after: Callable[..., None]
+) -> None:
+    from dvm import magpy_capture
+
+    def late(*arguments: Any) -> Any:
+        signal.raise_signal(signal.SIGALRM)
+        return lowered(*arguments)
+
+    def interrupt(*_: object) -> None:
+        raise TimeoutError
+
+    lowered = magpy_capture.lower
+    monkeypatch.setattr(magpy_capture, "lower", late)
+    signal.signal(signal.SIGALRM, interrupt)
+    compiled = dvm.compile(count)
+    with dvm.stance("force_capture"):
+        with pytest.raises(TimeoutError):
+            compiled(3)
+        monkeypatch.setattr(magpy_capture, "lower", lowered)
+        assert compiled(3) == 3.0
+        assert compiled(4) == 4.0
+    assert compiled.stats.fallbacks == 0

@@ -48,6 +48,9 @@ from dvm.magpy_capture.values import (
 #: Steps in which NumPy itself may run.
 CALLS = frozenset({"call", "call_random", "raises", "operator"})
 
+#: Of a path: reads of a list that an unrolled loop changes are compared with all changes before.
+MOST_STEPS = 200_000
+
 #: In guards on names: the name must not exist.
 MISSING = _dvm.MISSING
 
@@ -104,6 +107,8 @@ class Program(Part):
         self.steps.at = at
 
     def register(self) -> int:
+        if self._registers == MOST_STEPS:
+            raise refuse(reasons.PATH_MORE_STEPS, MOST_STEPS)
         self._registers += 1
         return self._registers - 1
 
