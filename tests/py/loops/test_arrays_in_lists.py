@@ -124,14 +124,15 @@ OF_NUMBERS = (
 )  # fmt: skip
 
 
+@pytest.mark.parametrize("of", [list, tuple])
 @pytest.mark.parametrize("function", OF_NUMBERS, ids=lambda f: f.__name__)
-def test_a_loop_beside_lists_of_numbers_is_one_for_all_lengths(function: Any) -> None:
+def test_a_loop_beside_lists_of_numbers_is_one_for_all_lengths(function: Any, of: Any) -> None:
     compiled = dvm.compile(function)
     with dvm.stance("force_capture"):
         for count in COUNTS:
-            t = RANDOM.integers(0, 14, count).tolist()
-            compare(function, compiled, (t, RANDOM.normal(size=count).tolist(), np.arange(5.0)))
-    assert compiled.stats.captures <= 3
+            t, u = RANDOM.integers(0, 14, count), RANDOM.normal(size=count)
+            compare(function, compiled, (of(t.tolist()), of(u.tolist()), np.arange(5.0)))
+    assert compiled.stats.captures <= 3 + (of is tuple)
     assert compiled.stats.fallbacks == 0
 
 

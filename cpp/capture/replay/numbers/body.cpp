@@ -60,9 +60,7 @@ void Body::finish() {
   rounds_ = Rounds(std::move(taken), attempt_.get());
 }
 
-bool Body::has(const Path& path) const {
-  return std::ranges::find(paths_, &path) != paths_.end();
-}
+bool Body::has(const Path& path) const { return std::ranges::find(paths_, &path) != paths_.end(); }
 
 bool Body::prepare(PyObject* const* arguments) {
   is_too_long_ = false;

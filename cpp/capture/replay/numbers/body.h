@@ -76,8 +76,8 @@ class Body {
   };
   std::vector<TakenPart> parts_;
   std::vector<Place> takes_;
-  // What the last turn has given, by what the code is left with: that turns of other types are next,
-  // or (0) others that are not known here.
+  // What the last turn has given, by what the code is left with: that turns of other types are
+  // next, or (0) others that are not known here.
   std::vector<std::vector<Place>> exits_;
   std::vector<const Path*> paths_;
   Rounds rounds_{{}, nullptr};

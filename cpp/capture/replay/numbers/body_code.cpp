@@ -84,8 +84,7 @@ void TurnCode::append_way(const Path& path, std::vector<size_t>& to_next) {
         runners_->push_back((*runners_)[way_]->fork());
         ways_.push_back(std::move(otherwise));
       } else if (!holds_loop_) {
-        to_next.insert(to_next.end(), otherwise.expectations.begin(),
-                       otherwise.expectations.end());
+        to_next.insert(to_next.end(), otherwise.expectations.begin(), otherwise.expectations.end());
       }
       continue;
     }

@@ -37,7 +37,8 @@ class Bound {
     return begin_way({&root, -1, std::move(arguments)});
   }
   int32_t home(size_t way, int32_t reg) const { return ways_[way].offset + reg; }
-  // The step holds in all turns, or it does not; false: it is neither, for what it needs is missing.
+  // The step holds in all turns, or it does not; false: it is neither, for what it needs is
+  // missing.
   void grant(size_t way, const TreeStep& step, bool holds) {
     granted_.push_back({way, step, holds});
   }
@@ -59,8 +60,8 @@ class Bound {
   bool has_loops() const { return !loops_.empty(); }
   bool has_arrays() const { return !arrays_.empty(); }
 
-  // With registers that hold what is the same in the turns to come, those of the first way at least;
-  // false: it does not fit.
+  // With registers that hold what is the same in the turns to come, those of the first way at
+  // least; false: it does not fit.
   bool fill(std::vector<Ref> registers);
   // With those that the steps leave, which are run with these arguments.
   bool find(PyObject* const* arguments, std::vector<Ref>& registers) const;

@@ -59,16 +59,15 @@ InnerTurns& inner_turns_of(int64_t literal) { return *reinterpret_cast<InnerTurn
 
 void Code::expect(int32_t cell, bool truth) {
   const int64_t literal = truth + 1;
-  const bool is_made = may_merge() && code_.back().d == cell &&
-                       code_.back().p == 0 && compares(code_.back().op);
+  const bool is_made =
+      may_merge() && code_.back().d == cell && code_.back().p == 0 && compares(code_.back().op);
   if (is_made) {
     code_.back().p = literal;
     expectations_.push_back(code_.size() - 1);
   } else if (may_merge() && code_.back().d == cell && code_.back().op == Op::truth_of_integer) {
     // The truth is not asked again.
-    code_.back() = {.op = truth ? Op::expect_nonzero : Op::expect_zero,
-                    .d = cell,
-                    .a = code_.back().a};
+    code_.back() = {
+        .op = truth ? Op::expect_nonzero : Op::expect_zero, .d = cell, .a = code_.back().a};
     expectations_.push_back(code_.size() - 1);
   } else {
     expect_value(cell, truth);
@@ -128,7 +127,7 @@ int64_t Code::run(const Step* begin, const void* const** labels) {
     *labels = kLabels;
     return kFailed;
   }
-#define DVM_GO_ON goto* now->label
+#define DVM_GO_ON goto * now->label
 #define DVM_FAIL goto failed
 #define DVM_JUMP          \
   {                       \

@@ -7,10 +7,9 @@ namespace dvm::capture::numbers {
 
 bool InnerItems::fill(std::span<PyObject* const> objects) {
   all_.reset();
-  iterator_ = Ref::steal(objects.size() == 1
-                             ? PyObject_GetIter(objects[0])
-                             : PyObject_Vectorcall(objects.back(), objects.data(),
-                                                   objects.size() - 1, nullptr));
+  iterator_ = Ref::steal(objects.size() == 1 ? PyObject_GetIter(objects[0])
+                                             : PyObject_Vectorcall(objects.back(), objects.data(),
+                                                                   objects.size() - 1, nullptr));
   if (!iterator_) return PyErr_Clear(), false;
   Items items(iterator_.get());
   items.count();
@@ -37,7 +36,8 @@ bool InnerItems::gives_tuples() const {
 std::vector<std::optional<Type>> InnerItems::types() const {
   Items items = *all_;
   Variable first;
-  if (!items.next(first)) return std::vector<std::optional<Type>>(std::max<size_t>(1, all_->parts()));
+  if (!items.next(first))
+    return std::vector<std::optional<Type>>(std::max<size_t>(1, all_->parts()));
   std::vector<std::optional<Type>> found;
   if (items.parts() > 0) {
     for (size_t k = 0; k < items.parts(); ++k) found.push_back(items.last_of(k).type);

@@ -1,5 +1,5 @@
-// What a loop within a turn iterates over, unless it is a range of numbers: an object that is the same
-// in all turns of the loop around it, from its first item on each time.
+// What a loop within a turn iterates over, unless it is a range of numbers: an object that is the
+// same in all turns of the loop around it, from its first item on each time.
 #pragma once
 
 #include <optional>

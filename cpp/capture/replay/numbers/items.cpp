@@ -1,8 +1,9 @@
+#include "capture/replay/numbers/items.h"
+
 #include <algorithm>
 #include <cstring>
 
 #include "capture/replay/numbers/arrays.h"
-#include "capture/replay/numbers/items.h"
 
 namespace dvm::capture::numbers {
 

@@ -42,7 +42,7 @@ class Items {
   explicit Items(PyObject* iterator) : iterator_(iterator) {}
 
   bool exist() const { return iterator_ != nullptr; }
-  void count();               // from here on, where that can be
+  void count();  // from here on, where that can be
   // False: none is left, or a Python error is set.
   bool next(Variable& item) {
     if (source_ == Source::range) {
@@ -55,7 +55,7 @@ class Items {
     }
     return source_ == Source::sequence ? next_of_sequence(item) : next_of_others(item);
   }
-  Ref next_object();          // none: likewise
+  Ref next_object();  // none: likewise
   // Whether a copy, made before any item was taken, gives all of them again.
   bool can_begin_again() const;
   // Whether items are rows of an array; the last one of those.

@@ -14,16 +14,16 @@ namespace dvm::capture::numbers {
 
 class Rounds {
  public:
-  // What turns read of their item, and the cell that takes it: the item, or a part of the tuple that
-  // it is. The type has to be that.
+  // What turns read of their item, and the cell that takes it: the item, or a part of the tuple
+  // that it is. The type has to be that.
   struct Taken {
     int32_t part;  // -1: all of it
     Cell* cell;
     Type type;
   };
 
-  // `attempt`: of these turns, each of which stands once it is made; null: there is none, or they are
-  // within another turn.
+  // `attempt`: of these turns, each of which stands once it is made; null: there is none, or they
+  // are within another turn.
   Rounds(std::vector<Taken> taken, Attempt* attempt)
       : taken_(std::move(taken)), attempt_(attempt) {}
 

@@ -11,8 +11,8 @@ namespace {
 
 constexpr int64_t kLongest = 1 << 14;         // turns, some 100 us to 1 ms
 constexpr int64_t kLongestOfArrays = 1 << 9;  // likewise, to 25 ms at most
-constexpr int kRest = 255;   // turns after one of a path that is not for the machine
-constexpr int kChances = 3;  // of a path that is not for the machine
+constexpr int kRest = 255;             // turns after one of a path that is not for the machine
+constexpr int kChances = 3;            // of a path that is not for the machine
 constexpr int kChancesOfNumbers = 16;  // likewise, where trying it takes next to nothing
 
 }  // namespace

@@ -1,7 +1,7 @@
 // A turn of a loop of arrays as instructions of the machine. It is made of the steps of a path
-// (steps.def) and of what its registers held in a turn that was replayed: what depends on no number that
-// changes is the same in the turns that follow, its guards hold there, too, and nothing of it is
-// done again. In another call of the loop it is as good, once that has been looked at anew: in a
+// (steps.def) and of what its registers held in a turn that was replayed: what depends on no number
+// that changes is the same in the turns that follow, its guards hold there, too, and nothing of it
+// is done again. In another call of the loop it is as good, once that has been looked at anew: in a
 // turn that was replayed, or by itself.
 #pragma once
 
@@ -120,7 +120,7 @@ class Turn {
     Number number = {};
   };
   std::vector<ItemPart> item_parts_;
-  int64_t item_size_ = -1;  // of the tuple; the item is none
+  int64_t item_size_ = -1;            // of the tuple; the item is none
   std::unique_ptr<Attempt> attempt_;  // null: nothing is done that would have to be taken back
   bool was_long_ = false, is_too_long_ = false;
   static constexpr int kSlowRuns = 2;

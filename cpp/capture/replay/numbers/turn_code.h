@@ -1,6 +1,6 @@
 // The steps of paths as instructions of the machine: of one path for a Turn, of all ways that turns
-// go for a Body. Those of numbers are in turn_code.cpp, those of arrays, lists and loops in files of
-// their own, how ways part in body_code.cpp.
+// go for a Body. Those of numbers are in turn_code.cpp, those of arrays, lists and loops in files
+// of their own, how ways part in body_code.cpp.
 #pragma once
 
 #include <algorithm>
@@ -256,8 +256,8 @@ class TurnCode {
   std::span<const Ref> registers_;
   using Runners = std::vector<std::unique_ptr<StepRunner>>;  // by way
   std::shared_ptr<Runners> runners_ = std::make_shared<Runners>();
-  size_t way_ = 0;  // the present one
-  std::vector<Way> ways_;                             // that are still to be made
+  size_t way_ = 0;         // the present one
+  std::vector<Way> ways_;  // that are still to be made
   std::vector<Known> known_;
   std::vector<TreeStep> steps_;  // of the path, from the root on
   // Whether the last step sends all turns another way, which it can before there was a loop alone.

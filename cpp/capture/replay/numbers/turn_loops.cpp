@@ -33,9 +33,9 @@ struct TurnCode::Inner {
   size_t version = 0;
   std::vector<Part> parts = {};  // behind the tag
   int32_t tag = 0;
-  std::vector<size_t> ends = {};      // instructions that lead behind the loop
-  std::optional<Number> item = {};    // of a range
-  std::vector<Typed> items = {};      // of others: the item, or its parts
+  std::vector<size_t> ends = {};    // instructions that lead behind the loop
+  std::optional<Number> item = {};  // of a range
+  std::vector<Typed> items = {};    // of others: the item, or its parts
   std::vector<std::optional<Type>> hints = {};
   bool is_tuple = false, has_way = false;
 
@@ -148,7 +148,8 @@ bool TurnCode::inner_loop(const int32_t* p) {
   }
   inner.tag = code_.cell();
   size_t parts = loop.layout().at_end.size();
-  for (const auto& path : loop.paths()) parts = std::max(parts, returned_by(*path).registers.size());
+  for (const auto& path : loop.paths())
+    parts = std::max(parts, returned_by(*path).registers.size());
   for (size_t k = 0; k < parts; ++k) inner.parts.push_back({new_typed()});
   auto turns = std::make_unique<InnerTurns>(loop, *attempt());
   const InnerTurns& each = *turns;
@@ -198,7 +199,8 @@ void TurnCode::end_loop(Inner& inner) {
   const Loop::Layout& layout = inner.loop.layout();
   const Inner::Version& version = inner.versions[inner.version];
   std::vector<std::optional<Number>> parts;
-  for (const int32_t slot : layout.at_end) parts.push_back(version.homes[static_cast<size_t>(slot)]);
+  for (const int32_t slot : layout.at_end)
+    parts.push_back(version.homes[static_cast<size_t>(slot)]);
   leave_loop(inner, layout.end.get(), parts);
 }
 
@@ -252,7 +254,8 @@ bool TurnCode::give_to_inner(const std::vector<Body::Place>& gives) {
     if (v == Inner::kVersions) return false;
     Inner::Version version{types, inner_->versions[inner_->version].homes};
     for (size_t slot = 0; slot < types.size(); ++slot) {
-      if (types[slot] && inner_->own[slot]) version.homes[slot] = Number{code_.cell(), *types[slot]};
+      if (types[slot] && inner_->own[slot])
+        version.homes[slot] = Number{code_.cell(), *types[slot]};
     }
     inner_->versions.push_back(std::move(version));
   }
