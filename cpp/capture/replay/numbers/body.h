@@ -14,8 +14,8 @@
 #include "capture/path/path.h"
 #include "capture/replay/numbers/attempt.h"
 #include "capture/replay/numbers/bound.h"
+#include "capture/replay/numbers/changes.h"
 #include "capture/replay/numbers/rounds.h"
-#include "capture/replay/numbers/turn.h"
 
 namespace dvm::capture::numbers {
 

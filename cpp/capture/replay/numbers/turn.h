@@ -13,22 +13,11 @@
 #include "capture/replay/numbers/arrays.h"
 #include "capture/replay/numbers/attempt.h"
 #include "capture/replay/numbers/bound.h"
+#include "capture/replay/numbers/changes.h"
 #include "capture/replay/numbers/items.h"
 #include "capture/replay/replay.h"
 
 namespace dvm::capture::numbers {
-
-// What a turn changes: the item, behind the variables, is one of them.
-struct Changes {
-  std::vector<bool> slots;
-  std::vector<int32_t> carried;  // slots of what a turn's tuple holds, in order
-  bool changes_lists = false;    // in some of them, or of loops within
-  bool needs_attempt = false;    // for some change lists, or hold loops
-};
-
-// Of the turns of a loop, as far as its paths tell.
-Changes changes_of(const std::vector<std::unique_ptr<Path>>& paths, int32_t variables,
-                   const std::vector<int32_t>& carried);
 
 class Turn {
  public:
@@ -130,17 +119,5 @@ class Turn {
   bool follows_itself_ = true;  // what it gives is what it takes
   bool knows_arrays_ = true;
 };
-
-const Path& root_of(const Path& path);
-// The steps of a path from the root of its tree on.
-std::vector<TreeStep> all_steps(const Path& path);
-
-// What a turn's tuple has: its first item, if it is a constant, and the registers of the others.
-// By register, the slot of the argument that it holds; -1: none.
-struct Returned {
-  std::vector<int32_t> arguments, registers;
-  PyObject* tag = nullptr;
-};
-Returned returned_by(const Path& path);
 
 }  // namespace dvm::capture::numbers
