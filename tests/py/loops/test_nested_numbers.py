@@ -143,9 +143,104 @@ def over_an_array(x, n):
     return total
 
 
+def types_change(x, n):
+    """A turn of the inner loop gives others than it takes, and so does the loop."""
+    total = 0
+    for i in range(n):
+        last, count = None, 0
+        for j in range(i % 4):
+            count = count + x[j] if j % 3 == 1 else count + 1
+            last = j
+        total = total + count
+        if last is None:
+            total = total + 1
+        elif last > 1:
+            total = float(total)
+    return total, last if n else None
+
+
+def of_mixed_numbers(x, n):
+    mixed = [1, 2.5, True, 3, -0.5, 10**6]
+    total, kinds = 0, 0
+    for i in range(n):
+        for item in mixed:
+            if item > 1:
+                total = total + item
+            else:
+                kinds += 1
+        total = total - mixed[i % 6]
+    return total, kinds
+
+
+def behind_no_turn(x, n):
+    """What the loop variables are behind an inner loop that has no turn now and then."""
+    j = found = -1
+    total = 0
+    for i in range(n):
+        for j in range(i % 3):
+            if x[j] > 5:
+                found = j
+                break
+        else:
+            total += 1
+        total += 10 * j + found
+    return total, j, found
+
+
+def states(x, n):
+    state, seen = "low", 0
+    for i in range(n):
+        for j in range(3):
+            if state == "low" and x[i] > 0:
+                state = "high"
+            elif state != "low" and x[j] < x[i]:
+                state = "low"
+                seen += 1
+    return state, seen
+
+
+def counted_by_elements(x, n):
+    places = (x > 0).astype(np.int64) + np.arange(len(x)) % 3
+    counts, table = np.zeros(5, int), [0] * 5
+    for i in range(n):
+        for k in range(i % 5):
+            counts[places[i]] += k
+            table[places[i]] += 1
+    return counts, table
+
+
+def crossed_out(x, n):
+    left = [True] * (n + 40)
+    for i in range(2, n):
+        for j in range(2 * i, n + 40, i):
+            left[j] = False
+    return left
+
+
+def two_at_once(x, n):
+    firsts, seconds = [], []
+    for i in range(n):
+        for j in range(i % 5):
+            firsts.append(x[i] * j)
+            seconds.append(j)
+    return firsts, seconds
+
+
+def left_behind_a_write(x, n):
+    """The turn that leaves writes before: once."""
+    y = np.zeros((n, 4))
+    for i in range(n):
+        for j in range(4):
+            y[i, j] += 1
+            if y[i, j] + j > 2.5 and i > 30:
+                return y, i, j
+    return y, -1, -1
+
+
 PROGRAMS = {f.__name__: f for f in (
     is_least, primes, collatz_steps, divisors, bubble_sorted, insertion_sorted, product, common,
-    best_pair, waves, over_an_array,
+    best_pair, waves, over_an_array, types_change, of_mixed_numbers, behind_no_turn, states,
+    counted_by_elements, crossed_out, two_at_once, left_behind_a_write,
 )}  # fmt: skip
 
 
