@@ -15,12 +15,16 @@ bool has_step(const std::vector<std::unique_ptr<Path>>& paths, StepOp op) {
   });
 }
 
-// In a turn of these paths, or of loops within.
-bool changes_lists(const std::vector<std::unique_ptr<Path>>& paths) {
-  const auto is_change = [](const Path& path, const Step& step) {
-    return step.op == StepOp::effect_ ||
-           (step.op == StepOp::loop_ &&
-            changes_lists(loop_of(path.object(path.operands(step)[1])).paths()));
+// In a turn of these paths, or of loops within. A loop of a function that calls itself is within
+// itself: those that were met are not looked at again.
+bool changes_lists(const std::vector<std::unique_ptr<Path>>& paths, std::vector<const Loop*>& met) {
+  const auto is_change = [&](const Path& path, const Step& step) {
+    if (step.op == StepOp::effect_) return true;
+    if (step.op != StepOp::loop_) return false;
+    const Loop& loop = loop_of(path.object(path.operands(step)[1]));
+    if (std::ranges::find(met, &loop) != met.end()) return false;
+    met.push_back(&loop);
+    return changes_lists(loop.paths(), met);
   };
   return std::ranges::any_of(paths, [&](const auto& path) {
     return std::ranges::any_of(path->steps,
@@ -81,7 +85,8 @@ Changes changes_of(const std::vector<std::unique_ptr<Path>>& paths, int32_t vari
       if (from != carried[k]) found.slots[static_cast<size_t>(carried[k])] = true;
     }
   }
-  found.changes_lists = changes_lists(paths);
+  std::vector<const Loop*> met;
+  found.changes_lists = changes_lists(paths, met);
   found.needs_attempt = has_step(paths, StepOp::loop_) || has_step(paths, StepOp::effect_);
   return found;
 }

@@ -203,6 +203,7 @@ class TurnCode {
   // Ranges and iterators, loops over them, and the parts of what they give.
   bool iterates(const int32_t* p);
   bool inner_loop(const int32_t* p);
+  bool is_within(const Loop& loop) const;
   bool part(int32_t result, const Known& loop, int32_t index);
 
   // The array that the call copies in C order; null: the call is another one.
@@ -251,7 +252,8 @@ class TurnCode {
   Turn* turn_ = nullptr;  // what it is made for: a Turn, or a Body,
   Body* body_ = nullptr;
   const Body::Entry* entry_ = nullptr;
-  Inner* inner_ = nullptr;  // or a loop within the turns of one of these
+  Inner* inner_ = nullptr;           // or a loop within the turns of one of these,
+  const TurnCode* outer_ = nullptr;  // whose code that is
   Attempt* attempt_ = nullptr;
   std::span<const Ref> registers_;
   using Runners = std::vector<std::unique_ptr<StepRunner>>;  // by way

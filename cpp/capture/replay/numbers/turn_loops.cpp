@@ -50,6 +50,7 @@ TurnCode::TurnCode(TurnCode& outer, Inner& inner)
       code_(outer.code_),
       changes_(inner.changes),
       inner_(&inner),
+      outer_(&outer),
       attempt_(outer.attempt()),
       runners_(outer.runners_) {}
 
@@ -79,6 +80,14 @@ bool TurnCode::iterates(const int32_t* p) {
   }
   known(p[0]) = {.is = Known::Is::range, .parts = std::move(cells)};
   return true;
+}
+
+// Of a function that calls itself: its loop is within itself, however deep.
+bool TurnCode::is_within(const Loop& loop) const {
+  for (const TurnCode* code = this; code != nullptr; code = code->outer_) {
+    if (code->inner_ != nullptr && &code->inner_->loop == &loop) return true;
+  }
+  return false;
 }
 
 // The instruction that takes the next item, each time; none: there are no items.
@@ -119,7 +128,7 @@ bool TurnCode::inner_loop(const int32_t* p) {
     goes_otherwise_ = true;
     return false;
   }
-  if (attempt() == nullptr) return false;
+  if (attempt() == nullptr || is_within(loop)) return false;
   if (p[2] >= 0 && known(p[2]).is != Known::Is::iterator) return false;
   Inner inner{loop, changes_of(loop.paths(), loop.layout().variables, loop.layout().carried)};
   inner.own = inner.changes.slots;
