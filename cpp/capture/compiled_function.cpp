@@ -1,5 +1,7 @@
 #include "capture/compiled_function.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <unordered_map>
 
@@ -367,6 +369,17 @@ PyObject* CompiledFunction::missed(PyObject* self, Call& call, int64_t begin) {
 PyObject* CompiledFunction::capture(PyObject* self, Call& call) {
   PyObject* const* bound = call.arguments;
   PyFunctionObject* function = as_function(function_);
+  // One at a time, for paths share what is known of loops: of two that are made at once, one would
+  // be out of date at once. After a fork the thread that makes one may be no more.
+  if (capturing_ == getpid()) {
+    ++stats_.fallbacks;
+    return call_bound(function, bound);
+  }
+  struct Capturing {
+    pid_t& process;
+    explicit Capturing(pid_t& in) : process(in) { process = getpid(); }
+    ~Capturing() { process = 0; }
+  } const capturing(capturing_);
   if (paths_.size() >= static_cast<size_t>(kMaxPaths)) {
     ++stats_.fallbacks;
     Ref result = Ref::steal(call_bound(function, bound));

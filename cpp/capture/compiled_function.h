@@ -8,6 +8,8 @@
 //   eager    the stance of the caller lets the original run
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -108,6 +110,7 @@ class CompiledFunction {
   size_t likely_ = 0;                                        // the root that took the last call
   std::vector<std::vector<std::unique_ptr<Path>>> retired_;  // a replay may still be using them
   int running_ = 0;                                          // replays in flight
+  pid_t capturing_ = 0;                                      // the process in which one is made
   bool warned_ = false;                                      // of the limit of paths
   Stats stats_;
   Backoff backoff_;

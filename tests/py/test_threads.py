@@ -262,3 +262,40 @@ except interpreters.RunFailedError as error:
     print(error)
 """)
     assert "main interpreter only" in ended.stdout, ended
+
+
+def test_a_function_is_captured_by_one_thread_at_a_time() -> None:
+    def sums(y: np.ndarray, n: int, given: list[float]) -> float:
+        s = 0.0
+        for i in range(n):
+            for j in range(i):
+                y[i, j] += s
+                s += given[j]
+                if s > 500:
+                    s = s - 400.5
+                    break
+        return s
+
+    compiled = dvm.compile(sums)
+    failed: list[BaseException] = []
+
+    def work(own: int) -> None:
+        try:
+            with dvm.stance("force_capture"):
+                for n in range(2, 25):
+                    y, z = np.zeros((2, 40, 40))
+                    given = [1.5, 2.0] * 20
+                    count = (n * 7 + own) % 37
+                    assert compiled(y, count, given) == sums(z, count, given)
+                    np.testing.assert_equal(y, z)
+        except BaseException as error:
+            failed.append(error)
+
+    threads = [threading.Thread(target=work, args=(own,)) for own in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failed
+    assert compiled.fallback_reasons == []
+    assert compiled.stats.captures <= 4

@@ -47,6 +47,18 @@ def largest(t, n):
     return best, where
 
 
+ORDER = RANDOM.permutation(60)
+
+
+def in_an_order(t, n):
+    """Places that are elements of an array."""
+    s = 0
+    for i in range(n):
+        if t[ORDER[i]] > t[ORDER[i] - 60] - 1:
+            s += t[ORDER[-i]]
+    return s
+
+
 def written(t, n):
     y = np.zeros(n)
     for i in range(n):
@@ -54,7 +66,7 @@ def written(t, n):
     return y
 
 
-PROGRAMS = {f.__name__: f for f in (total, less_before, followed, largest)}
+PROGRAMS = {f.__name__: f for f in (total, less_before, followed, largest, in_an_order)}
 KINDS = {
     "list": FLOATS,
     "tuple": tuple(FLOATS),

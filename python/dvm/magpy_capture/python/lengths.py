@@ -25,6 +25,7 @@ from dvm.magpy_capture.values import (
     Sequence,
     Size,
     SliceValue,
+    Tensor,
     is_none,
     resolve,
 )
@@ -99,6 +100,8 @@ class Lengths(Part):
         of_numbers = is_number(seen)
         if register < 0 or not (of_numbers or (is_array(seen) and self.varying.in_turn)):
             return None
+        if isinstance(key, Tensor):  # a NumPy integer
+            key = self.list_changes.place(key)
         if isinstance(key, Size):
             place = self.indexing.observed(key.dim)
         elif isinstance(key, Host) and type(key.object) is int:
