@@ -42,6 +42,7 @@ OTHERWISE = {
     "mixtures:arrays_kept_by_the_program",
     "promotion:a_type_as_argument",
     "sizes:a_size_as_a_key",
+    "sizes:a_size_is_stored",
     "host_arrays:views_of_a_written_array_leave",
     "overlap:overlapping_slices_as_two_arguments",
     "paths:the_outcome_depends_on_the_state",
@@ -49,6 +50,9 @@ OTHERWISE = {
     "targets:a_part_of_a_part",
     "ties:signed_zeros_of_ties",
 }
+
+#: Steps behind which the original runs: the path was the right one.
+DROPS = ("run", "call", "operator", "call_random", "require")
 
 
 class AsksAgain(world.World):
@@ -71,7 +75,7 @@ class AsksAgain(world.World):
         if copies is not None and function.stats.captures > before:
             missed = _dvm.explain_miss(function, *copies[0], **copies[1])
             reasons = "; ".join(reason["text"] for reason in missed)
-            is_drop = missed and missed[-1]["step"] in ("run", "call", "operator", "call_random")
+            is_drop = missed and missed[-1]["step"] in DROPS
             if not is_drop and reasons and not any(word in reasons for word in ELSEWHERE):
                 self.refused.append(reasons)
         return result

@@ -235,7 +235,8 @@ class Objects(Part):
 
         parts: dict[int, Unread] = {}
         made = Sequence(None, type(seen), register, seen, load, part, len(items))
-        if not external:  # what a call made has as many on each call, mostly
+        # What a call made has as many on each call, mostly; texts choose what is done, one by one.
+        if not external or any(type(item) is str for item in items):
             len(made.elements)
         return made
 
