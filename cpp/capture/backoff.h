@@ -13,9 +13,8 @@
 //             hit pays one back.
 //   prefixes  Steps that are replayed for nothing, call after call, are not replayed.
 //   slower    Hits may take longer than the calls would plain: turns of a loop that are replayed
-//   one
-//             by one, a large array that is copied for a few elements. Once in a while some are
-//             compared (comparison.h).
+//             one by one, a large array that is copied for a few elements. Once in a while some
+//             are compared (comparison.h).
 //
 // A function that is put to rest runs as it is for some calls, twice as many each time. What the
 // rules decide is written down as a reason (reasons.h), `why`.

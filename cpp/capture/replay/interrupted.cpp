@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "capture/library/library.h"
-
 namespace dvm::capture {
 
 namespace {

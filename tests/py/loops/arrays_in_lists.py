@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from loops.lines import Lines
+
 SIZE = 6  # of the arrays x and y
 LOOPS = (
     "for {i}, v in enumerate(t):",
@@ -29,7 +31,7 @@ LOOPS = (
 )
 
 
-class Writer:
+class Writer(Lines):
     """One function `f(x, y, t, u, r, o, n)`.
 
     x, y: arrays of SIZE floats. t, u: lists or tuples, of integers and of floats. r: a list of
@@ -37,20 +39,12 @@ class Writer:
     """
 
     def __init__(self, seed: int) -> None:
-        self.random = random.Random(seed)
-        self.lines: list[str] = []
+        super().__init__(seed)
         self.indices: list[str] = []
-        self.level = self.loops = 0
         # What most programs do not do keeps loops from being rolled, which then show little.
         self.hands_on = seed % 3 == 0
         self.fetches = seed % 4 == 0
         self.is_short = seed % 3 == 1  # and the calls bring arrays in lists: see `arguments`
-
-    def pick(self, *choices: str) -> str:
-        return self.random.choice(choices)
-
-    def say(self, text: str) -> None:
-        self.lines.append("    " * (self.level + 1) + text)
 
     def place(self) -> str:
         index = self.pick("n", *self.indices)
@@ -98,11 +92,7 @@ class Writer:
         elif kind < 16:
             self.say(f"g.append({self.pick('float', '')}({self.value()}))")
         elif kind < 18 and self.level < 4:
-            self.say(f"if {self.condition()}:")
-            self.block(2)
-            if self.random.random() < 0.4:
-                self.say("else:")
-                self.block(2)
+            self.branch(others=0.4)
         elif kind < 20 and self.loops < 3 and len(self.indices) < 2:
             self.loop()
         elif kind < 21 and self.indices:
@@ -138,14 +128,8 @@ class Writer:
         for line in lines:
             self.say(line)
 
-    def block(self, most: int) -> None:
-        self.level += 1
-        before = len(self.lines)
-        for _ in range(self.random.randint(1, most)):
-            self.statement()
-        if len(self.lines) == before:
-            self.say(f"x[{self.place()}] = {self.value()}")
-        self.level -= 1
+    def nothing(self) -> str:
+        return f"x[{self.place()}] = {self.value()}"
 
     def loop(self) -> None:
         index = "ijk"[len(self.indices)]

@@ -4,29 +4,25 @@ from __future__ import annotations
 
 import linecache
 import math
-import random
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from loops.lines import Lines
+
 #: arrays of one axis of size m, numbers, a matrix of k rows
 ARRAYS, NUMBERS = ("x", "y", "z"), ("s", "t")
 
 
-class Writer:
+class Writer(Lines):
     """One function `f(x, y, A, n)`; `random` decides."""
 
     kinds = ("array", "array", "number", "part", "inplace", "swap", "row", "if", "loop")
 
     def __init__(self, seed: int) -> None:
-        self.random = random.Random(seed)
-        self.lines: list[str] = []
-        self.depth = self.level = 0
-        self.loops = 0
-
-    def pick(self, *choices: str) -> str:
-        return self.random.choice(choices)
+        super().__init__(seed)
+        self.depth = 0
 
     def array(self) -> str:
         name, other = self.pick(*ARRAYS), self.pick(*ARRAYS)
@@ -58,18 +54,6 @@ class Writer:
             f"{self.pick(*ARRAYS)}.max() > 0.5", f"{index} % 2 == 0", f"{self.pick(*NUMBERS)} < 1"
         )
 
-    def say(self, text: str) -> None:
-        self.lines.append("    " * (self.level + 1) + text)
-
-    def block(self, most: int) -> None:
-        self.level += 1
-        before = len(self.lines)
-        for _ in range(self.random.randint(1, most)):
-            self.statement()
-        if len(self.lines) == before:
-            self.say("pass")
-        self.level -= 1
-
     def statement(self) -> None:
         kinds = [*self.kinds, *(["break", "continue"] if self.depth else [])]
         kind = self.random.choice(kinds)
@@ -91,11 +75,7 @@ class Writer:
             index = self.pick("0", *self.indices())
             self.say(f"A[{index} % len(A)] = {self.array()}")
         elif kind == "if" and self.level < 4:
-            self.say(f"if {self.condition()}:")
-            self.block(2)
-            if self.random.random() < 0.5:
-                self.say("else:")
-                self.block(2)
+            self.branch(others=0.5)
         elif kind == "loop" and self.loops < 3 and self.depth < 2:
             self.loop()
         elif kind in ("break", "continue"):

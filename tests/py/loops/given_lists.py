@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from loops.lines import Lines
+
 NUMBERS, LISTS = ("s", "m"), ("t", "u")
 #: what the elements of a list may be, by their places
 KINDS: dict[str, Any] = {
@@ -34,21 +36,13 @@ class Row(tuple[Any, ...]):
     """A tuple of a class of its own."""
 
 
-class GivenWriter:
+class GivenWriter(Lines):
     """One function `f(t, u, n)` of two lists or tuples; `random` decides."""
 
     def __init__(self, seed: int) -> None:
-        self.random = random.Random(seed)
-        self.lines: list[str] = []
-        self.level = self.loops = 0
+        super().__init__(seed)
         self.items: list[str] = []  # variables that hold elements
         self.places: list[str] = []  # and those that are places
-
-    def pick(self, *choices: str) -> str:
-        return self.random.choice(choices)
-
-    def say(self, text: str) -> None:
-        self.lines.append("    " * (self.level + 1) + text)
 
     def whole(self) -> str:
         """A list or a part of one."""
@@ -111,11 +105,7 @@ class GivenWriter:
                 )
             )
         elif kind < 0.7 and self.level < 3:
-            self.say(f"if {self.condition()}:")
-            self.block(2)
-            if self.random.random() < 0.4:
-                self.say("else:")
-                self.block(2)
+            self.branch(others=0.4)
         elif kind < 0.78 and self.items:
             self.say(f"if {self.condition()}: {self.pick('break', 'continue')}")
         elif kind < 0.88:
@@ -134,12 +124,6 @@ class GivenWriter:
             self.loop()
         else:
             self.say("c += 1")
-
-    def block(self, most: int) -> None:
-        self.level += 1
-        for _ in range(self.random.randint(1, most)):
-            self.statement()
-        self.level -= 1
 
     def loop(self) -> None:
         self.loops += 1

@@ -10,16 +10,7 @@ Body::Entry Body::entry_of(PyObject* const* arguments, std::span<const Variable>
                            const Items& items) {
   Entry entry{arguments, {}};
   for (const Variable& variable : variables) entry.types.push_back(variable.type);
-  const Variable& item = variables.back();
-  PyObject* const tuple = item.type ? nullptr : item.object.get();
-  if (tuple != nullptr && PyTuple_CheckExact(tuple)) {
-    for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(tuple); ++k) {
-      const auto number = number_of(PyTuple_GET_ITEM(tuple, k));
-      entry.parts.push_back(number ? std::optional(number->first) : std::nullopt);
-    }
-  } else if (!item.type) {
-    for (size_t k = 0; k < items.parts(); ++k) entry.parts.push_back(items.last_of(k).type);
-  }
+  entry.parts = items.types_of_parts(variables.back());
   return entry;
 }
 

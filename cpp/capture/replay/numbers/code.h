@@ -136,7 +136,6 @@ class Code {
 
   // Once all is appended: the cells have their places then.
   void seal();
-  Cell* cells() { return cells_.data(); }
   // What it is left with, which is not negative; or else the turn is not for the machine, and has
   // written no element.
   static constexpr int64_t kFailed = -1;

@@ -25,31 +25,17 @@ void InnerItems::empty() {
   iterator_ = Ref();
 }
 
-bool InnerItems::gives_tuples() const {
+InnerItems::First InnerItems::first() const {
   Items items = *all_;
-  Variable first;
-  if (all_->parts() > 0) return true;
-  if (!items.next(first) || first.type || !first.object) return false;
-  return PyTuple_CheckExact(first.object.get());
-}
-
-std::vector<std::optional<Type>> InnerItems::types() const {
-  Items items = *all_;
-  Variable first;
-  if (!items.next(first))
-    return std::vector<std::optional<Type>>(std::max<size_t>(1, all_->parts()));
-  std::vector<std::optional<Type>> found;
-  if (items.parts() > 0) {
-    for (size_t k = 0; k < items.parts(); ++k) found.push_back(items.last_of(k).type);
-  } else if (!gives_tuples()) {
-    found.push_back(first.type);
-  } else {
-    for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(first.object.get()); ++k) {
-      const auto number = number_of(PyTuple_GET_ITEM(first.object.get(), k));
-      found.push_back(number ? std::optional(number->first) : std::nullopt);
-    }
+  Variable item;
+  if (!items.next(item)) {
+    const size_t parts = std::max<size_t>(1, items.parts());
+    return {items.parts() > 0, std::vector<std::optional<Type>>(parts)};
   }
-  return found;
+  auto parts = items.types_of_parts(item);
+  const bool is_tuple = !parts.empty();
+  if (!is_tuple) parts.push_back(item.type);
+  return {is_tuple, std::move(parts)};
 }
 
 bool InnerItems::run(Cell*) {

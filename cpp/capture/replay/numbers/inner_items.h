@@ -36,8 +36,11 @@ class InnerItems final : public CellStep {
 
   // Whether items are tuples, and the types of their parts, or else of the item, going by the first
   // one.
-  bool gives_tuples() const;
-  std::vector<std::optional<Type>> types() const;
+  struct First {
+    bool is_tuple;
+    std::vector<std::optional<Type>> types;
+  };
+  First first() const;
   // The cells of the item, or of its parts.
   void give(std::vector<Typed> cells) { cells_ = std::move(cells); }
 

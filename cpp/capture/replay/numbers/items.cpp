@@ -173,6 +173,21 @@ bool Items::next_of_others(Variable& item) {
   return static_cast<bool>(next);
 }
 
+std::vector<std::optional<Type>> Items::types_of_parts(const Variable& item) const {
+  std::vector<std::optional<Type>> types;
+  if (item.type) return types;
+  PyObject* const tuple = item.object.get();
+  if (tuple == nullptr) {
+    for (const Variable& part : last_) types.push_back(part.type);
+  } else if (PyTuple_CheckExact(tuple)) {
+    for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(tuple); ++k) {
+      const auto number = number_of(PyTuple_GET_ITEM(tuple, k));
+      types.push_back(number ? std::optional(number->first) : std::nullopt);
+    }
+  }
+  return types;
+}
+
 Ref Items::object_of_last(const Variable& item) const {
   if (source_ == Source::iterator || (source_ == Source::tuples && item.object)) return item.object;
   if (source_ == Source::tuples) {

@@ -66,6 +66,9 @@ class Items {
   size_t parts() const { return parts_.size(); }
   const Items& items_of(size_t part) const { return parts_[part]; }
   const Variable& last_of(size_t part) const { return last_[part]; }
+  // Of the one that `item` has just been made, if it is a tuple, made or given: what its parts are
+  // that are numbers.
+  std::vector<std::optional<Type>> types_of_parts(const Variable& item) const;
   // The one that `item` has just been made, with its identity.
   Ref object_of_last(const Variable& item) const;
 

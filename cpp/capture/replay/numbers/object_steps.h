@@ -28,12 +28,13 @@ class ObjectStep : public CellStep {
   PyObject* object_ = nullptr;
 };
 
-// Of a list or tuple.
+inline bool is_sequence(PyObject* object) {
+  return PyList_CheckExact(object) || PyTuple_CheckExact(object);
+}
+
 class SequenceStep : public ObjectStep {
  protected:
-  bool is_for(PyObject* object) const override {
-    return PyList_CheckExact(object) || PyTuple_CheckExact(object);
-  }
+  bool is_for(PyObject* object) const override { return is_sequence(object); }
 };
 
 // An element, by the cell that has its place.
@@ -123,10 +124,6 @@ bool may_box(PyObject* callee);
 
 inline PyObject* list_method(const char* name) {  // borrowed
   return PyDict_GetItemString(PyList_Type.tp_dict, name);
-}
-
-inline bool is_sequence(PyObject* object) {
-  return PyList_CheckExact(object) || PyTuple_CheckExact(object);
 }
 
 }  // namespace dvm::capture::numbers

@@ -112,8 +112,9 @@ std::optional<Insn> TurnCode::begin_items(int32_t iterator, Inner& inner) {
   }
   auto made = std::make_unique<InnerItems>(std::move(homes));
   if (!made->fill(objects)) return {};
-  inner.is_tuple = made->gives_tuples();
-  inner.hints = made->types();
+  auto [is_tuple, hints] = made->first();
+  inner.is_tuple = is_tuple;
+  inner.hints = std::move(hints);
   for (size_t k = 0; k < inner.hints.size(); ++k) inner.items.push_back(new_typed());
   made->give(inner.items);
   InnerItems& items = bound_.add(std::move(made));
