@@ -6,7 +6,7 @@ A test compares the pages with what this script would write.
 from pathlib import Path
 
 from dvm import _dvm, reasons
-from dvm.page.picture import of_launch
+from dvm.profiling.page.picture import of_launch
 
 
 def errors_markdown() -> str:

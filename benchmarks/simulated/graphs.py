@@ -12,7 +12,7 @@ import numpy as np
 
 import dvm
 from dvm import _dvm
-from dvm.operations import fused_graphs
+from dvm.explaining.operations import fused_graphs
 
 Array = np.ndarray[Any, Any]
 INPUT = re.compile(r"^  %\d+ = input \w+\[([^\]]*)\]", re.MULTILINE)

@@ -74,9 +74,9 @@ void warn(const PyFunctionObject* function, const std::string& reason) {
   PyErr_Fetch(&type, &value, &traceback);
   const std::string text = std::string("dvm: ") + printable(function->func_qualname) + " " +
                            reason_text(reason) + " (see its stats)";
-  const Ref telling = Ref::steal(PyImport_ImportModule("dvm.telling"));
-  if (telling) {
-    Ref::steal(PyObject_CallMethod(telling.get(), "warn", "s", text.c_str()));
+  const Ref warnings = Ref::steal(PyImport_ImportModule("dvm.own_warnings"));
+  if (warnings) {
+    Ref::steal(PyObject_CallMethod(warnings.get(), "warn", "s", text.c_str()));
   }
   PyErr_Restore(type, value, traceback);  // what else was raised is forgotten
 }

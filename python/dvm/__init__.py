@@ -30,12 +30,12 @@ from dvm.errors import (
     SimulationError,
     UnsupportedError,
 )
-from dvm.explaining import explain
+from dvm.explaining.explain import explain
 from dvm.freezing import freeze
 from dvm.graphs import CompiledGraph
 from dvm.logs import from_environment, set_logs
 from dvm.memory import MemoryStats, clear_cache, set_cache_limit, stats
-from dvm.profiling import profile
+from dvm.profiling.profile import profile
 from dvm.stances import set_stance, stance
 
 from_environment()

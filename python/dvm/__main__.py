@@ -14,12 +14,15 @@ import runpy
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 import dvm
 from dvm import _dvm, calibration, environment, errors
+
+if TYPE_CHECKING:
+    from dvm.profiling.profile import Profile
 
 
 def example_input(text: str) -> Any:
@@ -111,7 +114,7 @@ def run_explain(options: argparse.Namespace) -> str:
     return json.dumps(report.to_dict(), indent=2) if options.json else str(report)
 
 
-def profile_of(options: argparse.Namespace) -> dvm.profiling.Profile:
+def profile_of(options: argparse.Namespace) -> Profile:
     """Return the profile that the arguments of `profile` and `report` ask for."""
     function = load_function(options.function)
     args = [example_input(text) for text in options.arg]

@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 
 from dvm.compiled import Stats
 from dvm.compiling import Options
-from dvm.cutting import Cut
-from dvm.fusing import Separation
-from dvm.lines import Answers
+from dvm.explaining.lines import Answers
+from dvm.explaining.why_not_fused import Separation
+from dvm.explaining.why_recompiled import Recompilation
 from dvm.reasons import Reason
-from dvm.recompiling import Recompilation
+from dvm.splitting.compiled_parts import Cut
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R", covariant=True)
@@ -113,7 +113,7 @@ class MissRecord(TypedDict):
     wanted: str
     seen: str
     text: str
-    code: str  # of a drop: a key of dvm.advice.DROPS
+    code: str  # of a drop: a key of dvm.explaining.advice.DROPS
     location: str
 
 class EventRecord(TypedDict):

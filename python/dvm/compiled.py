@@ -15,9 +15,9 @@ from dvm import _dvm
 
 if TYPE_CHECKING:
     from dvm.compiling import Options
-    from dvm.fusing import Separation
-    from dvm.lines import Answers
-    from dvm.recompiling import Recompilation
+    from dvm.explaining.lines import Answers
+    from dvm.explaining.why_not_fused import Separation
+    from dvm.explaining.why_recompiled import Recompilation
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ def _inspect(self: _dvm.Compiled[..., Any], stage: str, *args: Any, **kwargs: An
         UnsupportedError: for another stage.
         CaptureError: when there is no compiled path to show; the message says why.
     """
-    from dvm import inspection
+    from dvm.explaining import inspection
 
     return inspection.inspect(self, stage, args, kwargs)
 
@@ -94,7 +94,7 @@ def _why_recompiled(self: _dvm.Compiled[..., Any]) -> Answers[Recompilation]:
     (in the user's words, with wanted and seen value, line and source), and what to do about it. It
     prints as text, and is empty while one path serves every call.
     """
-    from dvm.recompiling import why_recompiled
+    from dvm.explaining.why_recompiled import why_recompiled
 
     return why_recompiled(self)
 
@@ -108,13 +108,13 @@ def _why_not_fused(
     "numpy.sort"), by their line ("model.py:12", ":12", 12), or by a part of its source.
 
     Returns:
-        One `dvm.fusing.Separation` for each different answer that the named pairs have; it prints
-        as text.
+        One `Separation` (dvm.explaining.why_not_fused) for each different answer that the named
+        pairs have; it prints as text.
 
     Raises:
         UnsupportedError: if a or b names nothing; the message lists the operations.
     """
-    from dvm.fusing import why_not_fused
+    from dvm.explaining.why_not_fused import why_not_fused
 
     return why_not_fused(self, a, b)
 
@@ -141,7 +141,7 @@ def _copy(self: _dvm.Compiled[..., Any], _memo: Any = None) -> Any:
 
 
 def _repr(self: _dvm.Compiled[..., Any]) -> str:
-    from dvm.summary import never_replayed
+    from dvm.explaining.summary import never_replayed
 
     stats = _stats(self)
     return (

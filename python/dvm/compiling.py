@@ -17,7 +17,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ParamSpec, TypeVar, overload
 
-from dvm import _dvm, errors, reasons, telling
+from dvm import _dvm, errors, own_warnings, reasons
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -122,7 +122,8 @@ def compile(
     if not isinstance(fn, types.FunctionType):
         raise TypeError(_what_to_compile(fn))
     with _importing:  # the lowering names the functions that the recorder must not enter
-        from dvm import inspection, magpy_capture, repro  # noqa: F401
+        from dvm import magpy_capture, repro  # noqa: F401
+        from dvm.explaining import inspection  # noqa: F401
 
     compiled = _dvm.compile(fn)
     # functools.update_wrapper but for __wrapped__, which the native type itself answers.
@@ -137,7 +138,7 @@ def compile(
     compiled.parts = compiled.cut = compiled.moved_from = None
     if fn.__code__.co_flags & ONE_STEP:
         reason: Any = compiled.fallback_reasons[0]
-        telling.warn(f"{compiled.label} runs uncompiled: {reason}. Hint: {reason.advice}.", 2)
+        own_warnings.warn(f"{compiled.label} runs uncompiled: {reason}. Hint: {reason.advice}.", 2)
     return compiled
 
 
@@ -223,7 +224,8 @@ def _lower(
     The call has run already and its result is the caller's, so nothing may be raised here but what
     a signal's handler raises: a bug becomes the reason of a fallback, with a warning.
     """
-    from dvm import inspection, magpy_capture, repro
+    from dvm import magpy_capture, repro
+    from dvm.explaining import inspection
 
     if compiled.moved_from is not None and not compiled.moved_from.has(compiled):
         return None
@@ -246,7 +248,7 @@ def _lower(
             raise
         what = f"lowering {compiled.label}: {type(error).__name__}: {error}"
         bug = errors.make("internal", what + repro.written(compiled, recording, error))
-        telling.warn(str(bug), stacklevel=2)
+        own_warnings.warn(str(bug), stacklevel=2)
         reason = reasons.BUG(bug)
         return magpy_capture.PathSpec(reason=reason, steps=[("fallback", reason, ("", 0))])
 
@@ -269,12 +271,12 @@ def _pays(compiled: _dvm.Compiled[..., Any], computes: bool) -> bool:
 
 def _cut(compiled: _dvm.Compiled[..., Any], reason: str, lines: list[int]) -> None:
     """Let the function run in parts, of which that with these lines stays as it is."""
-    from dvm import cutting
+    from dvm.splitting import compiled_parts
 
     if compiled.moved_from is not None:
         compiled.moved_from.refuse(lines)
     elif compiled.cut is None and reasons.may_be_cut_at(reason):
-        cutting.Cut(compiled, lines, compile)
+        compiled_parts.Cut(compiled, lines, compile)
 
 
 _dvm.set_lower(_lower)

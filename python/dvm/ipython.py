@@ -20,7 +20,7 @@ import dvm
 from dvm import errors
 
 if TYPE_CHECKING:
-    from dvm.profiling import Profile
+    from dvm.profiling.profile import Profile
 
 USAGE = "%dvm explain|profile|page [--target NAME] f(x)"
 

@@ -106,7 +106,7 @@ def _captures(compiled: _dvm.Compiled[..., Any], event: _dvm.EventRecord) -> lis
 
 
 def _why(event: _dvm.EventRecord) -> list[str]:
-    from dvm.recompiling import recompilation
+    from dvm.explaining.why_recompiled import recompilation
 
     return [str(recompilation(event))] if event["missed"] else []
 
@@ -146,7 +146,7 @@ def _segments(compiled: _dvm.Compiled[..., Any], event: _dvm.EventRecord) -> lis
 
 
 def _bytecode(compiled: _dvm.Compiled[..., Any], event: _dvm.EventRecord) -> list[str]:
-    from dvm import inspection
+    from dvm.explaining import inspection
 
     path = _path(compiled, event)
     return inspection.texts_of(compiled, [path], "bytecode") if path else []

@@ -22,7 +22,7 @@ import functools
 from collections.abc import Callable
 from typing import ParamSpec, TypeVar
 
-from dvm import _dvm, errors, telling
+from dvm import _dvm, errors, own_warnings
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -85,7 +85,7 @@ class stance:  # noqa: N801  used as a function is
     def __del__(self) -> None:
         # `dvm.stance("force_eager")` on a line of its own reads as if it did something.
         if not getattr(self, "_used", True):
-            telling.warn(
+            own_warnings.warn(
                 f'dvm.stance("{self._name}") was neither entered nor used as a decorator; '
                 "dvm.set_stance sets one for the process",
                 stacklevel=2,

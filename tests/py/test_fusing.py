@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import dvm
-from dvm import advice
+from dvm.explaining import advice
 
 ROOT = Path(__file__).resolve().parents[2]
 Array = np.ndarray[Any, Any]
@@ -161,7 +161,7 @@ def test_every_rule_of_the_fuser_has_its_advice() -> None:
     )
     assert {"reduction-ends-region", "different-space", "cycle", "tensor-limit"} <= written
     assert written <= advice.RULES.keys()
-    from dvm.fusing import CUTS
+    from dvm.explaining.why_not_fused import CUTS
 
     own = {rule for rule, _ in CUTS.values()} | {"other-path", "separate-graphs"}
     assert advice.RULES.keys() - written <= own | {"opaque-call"}

@@ -17,10 +17,10 @@ import pytest
 
 import dvm
 from dvm import __main__ as command_line
-from dvm.chrome_trace import EVENTS, columns
-from dvm.page.graph import Box, boxes_of, place
-from dvm.page.picture import Bar, Row, of_launch, svg
-from dvm.subjects import FunctionSubject
+from dvm.profiling.chrome_trace import EVENTS, columns
+from dvm.profiling.page.graph import Box, boxes_of, place
+from dvm.profiling.page.picture import Bar, Row, of_launch, svg
+from dvm.profiling.subjects import FunctionSubject
 
 Array = np.ndarray[Any, Any]
 X = np.linspace(-1, 1, 200 * 300, dtype=np.float32).reshape(200, 300)

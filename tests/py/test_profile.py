@@ -11,8 +11,8 @@ import pytest
 
 import dvm
 from dvm import _dvm
-from dvm.measured_profile import MeasuredProfile
-from dvm.simulated_profile import SimulatedProfile
+from dvm.profiling.measured import MeasuredProfile
+from dvm.profiling.simulated import SimulatedProfile
 
 Array = np.ndarray[Any, Any]
 X = np.linspace(-1, 1, 96 * 256, dtype=np.float32).reshape(96, 256)

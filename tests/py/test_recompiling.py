@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 
 import dvm
-from dvm import _dvm, advice
+from dvm import _dvm
+from dvm.explaining import advice
 
 Array = np.ndarray[Any, Any]
 X = np.arange(6, dtype=np.float32).reshape(2, 3)

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import dvm
-from dvm.measured_profile import MeasuredProfile
-from dvm.simulated_profile import SimulatedProfile
+from dvm.profiling.measured import MeasuredProfile
+from dvm.profiling.simulated import SimulatedProfile
 
 Array = np.ndarray[Any, Any]
 SIM = "ascend910b3"

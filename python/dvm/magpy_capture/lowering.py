@@ -24,6 +24,7 @@ from dvm.magpy_capture.loops.rolling import Loops
 from dvm.magpy_capture.loops.written_beside import WrittenBeside
 from dvm.magpy_capture.meanings import Meaning
 from dvm.magpy_capture.numpy import averages as numpy_averages
+from dvm.magpy_capture.numpy import differences as numpy_differences
 from dvm.magpy_capture.numpy import einsum as numpy_einsum
 from dvm.magpy_capture.numpy import errstate as numpy_errstate
 from dvm.magpy_capture.numpy import joins as numpy_joins
@@ -263,6 +264,7 @@ HOLDERS: dict[Meaning, str] = {
 #: Their functions are registered when they are imported.
 FUNCTIONS = (
     numpy_averages,
+    numpy_differences,
     numpy_einsum,
     numpy_errstate,
     numpy_joins,

@@ -16,10 +16,10 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from dvm.splitting.bytecode import exception_table, instruction, jump, line_table
 from dvm.splitting.cuts import OF_THE_WHOLE, SUSPENDED, WORK
 from dvm.splitting.flow import DELETES, NO_FALL_THROUGH, STORES, UNIT, Flow, Handler
 from dvm.splitting.parts import moved, remade
+from dvm.splitting.python_bytecode import exception_table, instruction, jump, line_table
 
 #: Instructions that leave a function, or belong to how its frame is made or waits.
 NOT_MOVED = frozenset(

@@ -6,8 +6,8 @@ import inspect
 import types
 from typing import Any
 
-from dvm.splitting.bytecode import exception_table, instruction, line_table
 from dvm.splitting.flow import UNIT, Flow, Handler
+from dvm.splitting.python_bytecode import exception_table, instruction, line_table
 
 
 class End:

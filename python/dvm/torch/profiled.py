@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from dvm import _dvm, errors
-from dvm.profiling import Profile, profile_of
+from dvm.profiling.profile import Profile, profile_of
 from dvm.torch import modules, reports
 
 

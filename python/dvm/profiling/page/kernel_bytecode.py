@@ -6,10 +6,10 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from dvm import _dvm
-from dvm.lines import quoted
+from dvm.explaining.lines import quoted
 
 if TYPE_CHECKING:
-    from dvm.profiling import Profile
+    from dvm.profiling.profile import Profile
 
 #: between the Program of a cube core and that of the vector cores that take its tiles
 BEHIND = "\nbehind it, on vector cores:\n\n"

@@ -10,7 +10,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from dvm.profiling import Profile
+    from dvm.profiling.profile import Profile
 
 
 def render(profile: Profile) -> str:

@@ -12,14 +12,14 @@ from html import escape
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-from dvm.page.bytecode import bytecode_section
-from dvm.page.graph import graph_section
-from dvm.page.lines import lines_section
-from dvm.page.roofline import roofline_section
-from dvm.page.timeline import timeline_section
+from dvm.profiling.page.graph import graph_section
+from dvm.profiling.page.kernel_bytecode import bytecode_section
+from dvm.profiling.page.lines import lines_section
+from dvm.profiling.page.roofline import roofline_section
+from dvm.profiling.page.timeline import timeline_section
 
 if TYPE_CHECKING:
-    from dvm.profiling import Profile
+    from dvm.profiling.profile import Profile
 
 #: no requests: what is not in the page does not exist
 POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:"
@@ -65,4 +65,4 @@ def _json(value: Any) -> str:
 
 
 def _asset(name: str) -> str:
-    return files("dvm.page").joinpath(name).read_text("utf-8")
+    return files("dvm.profiling.page").joinpath(name).read_text("utf-8")

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any
 from dvm import _dvm, errors
 from dvm.compiling import compile, is_of_torch
 from dvm.graphs import CompiledGraph
-from dvm.subjects import FunctionSubject, GraphSubject, Subject
+from dvm.profiling.subjects import FunctionSubject, GraphSubject, Subject
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from dvm.page.lines import Line
+    from dvm.profiling.page.lines import Line
 
 
 class Profile(ABC):
@@ -62,7 +62,7 @@ class Profile(ABC):
         """
         from pathlib import Path
 
-        from dvm.chrome_trace import write
+        from dvm.profiling.chrome_trace import write
 
         write(Path(path), self.trace_events())
 
@@ -71,7 +71,7 @@ class Profile(ABC):
 
         Each has its `location`, the `share` of the time of all kernels, and their names.
         """
-        from dvm.page.lines import line_times
+        from dvm.profiling.page.lines import line_times
 
         return line_times(self)
 
@@ -80,12 +80,12 @@ class Profile(ABC):
 
         It needs no network and no server, and has less than a megabyte.
         """
-        from dvm.page import page
+        from dvm.profiling.page import page
 
         return page(self)
 
     def _repr_html_(self) -> str:
-        from dvm.profile_html import render
+        from dvm.profiling.html import render
 
         return render(self)
 
@@ -130,10 +130,10 @@ def profile_of(subject: Subject, overrides: dict[str, float]) -> Callable[..., P
     def profiled(*args: Any, **kwargs: Any) -> Profile:
         subject.serve(args, kwargs)  # of torch's graphs it finds the target
         if subject.target != "cpu":
-            from dvm.simulated_profile import simulate_call
+            from dvm.profiling.simulated import simulate_call
 
             return simulate_call(subject, args, kwargs, overrides)
-        from dvm.measured_profile import measure_call
+        from dvm.profiling.measured import measure_call
 
         return measure_call(subject, args, kwargs)
 

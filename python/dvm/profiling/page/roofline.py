@@ -9,11 +9,11 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from dvm import _dvm
-from dvm.measured_profile import MeasuredProfile
-from dvm.simulated_profile import SimulatedProfile
+from dvm.profiling.measured import MeasuredProfile
+from dvm.profiling.simulated import SimulatedProfile
 
 if TYPE_CHECKING:
-    from dvm.profiling import Profile
+    from dvm.profiling.profile import Profile
 
 WIDTH, HEIGHT, LEFT, BELOW = 560, 260, 70, 36
 

@@ -13,11 +13,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dvm import _dvm
-from dvm.lines import quoted
-from dvm.machine import Roofs, roofs
-from dvm.profiling import Profile, percent, table
-from dvm.simulated_profile import step_names
-from dvm.subjects import Subject
+from dvm.explaining.lines import quoted
+from dvm.profiling.machine import Roofs, roofs
+from dvm.profiling.profile import Profile, percent, table
+from dvm.profiling.simulated import step_names
+from dvm.profiling.subjects import Subject
 
 #: nanoseconds that a profile may take, and calls of each kind at least and at most
 BUDGET, LEAST, MOST = 200_000_000, 3, 200
@@ -205,7 +205,7 @@ class MeasuredProfile(Profile):
 
     def picture(self) -> str:
         """Return the timeline of the call as an image of HTML."""
-        from dvm.page.picture import Bar, Row, image, svg
+        from dvm.profiling.page.picture import Bar, Row, image, svg
 
         bars: dict[str, list[Bar]] = {"steps": []}
         for what, name, thread, begin, end, _ in sorted(self.slices, key=lambda one: one[3]):
@@ -218,7 +218,7 @@ class MeasuredProfile(Profile):
 
     def trace_events(self) -> list[dict[str, Any]]:
         """Return the timeline: the call, its steps and what each thread worked."""
-        from dvm.chrome_trace import of_measurement
+        from dvm.profiling.chrome_trace import of_measurement
 
         return of_measurement(self)
 

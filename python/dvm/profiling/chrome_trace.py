@@ -17,8 +17,8 @@ import numpy as np
 from dvm import _dvm
 
 if TYPE_CHECKING:
-    from dvm.measured_profile import MeasuredProfile
-    from dvm.simulated_profile import SimulatedProfile
+    from dvm.profiling.measured import MeasuredProfile
+    from dvm.profiling.simulated import SimulatedProfile
 
 Event = dict[str, Any]
 

@@ -1,6 +1,6 @@
 """`dvm.explain`: makes one call of a function and reports everything that happened to it.
 
-The report itself (text, dict, HTML) is `dvm.report`, which is only imported when asked for.
+The report itself (text, dict, HTML) is in `report`, which is only imported when asked for.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dvm import _dvm
 from dvm.compiling import compile, is_of_torch
 
 if TYPE_CHECKING:
-    from dvm.report import Report
+    from dvm.explaining.report import Report
 
 
 def explain(fn: Callable[..., Any], *, verbose: bool = False) -> Callable[..., Any]:
@@ -32,7 +32,7 @@ def explain(fn: Callable[..., Any], *, verbose: bool = False) -> Callable[..., A
     compiled = fn if isinstance(fn, _dvm.Compiled) else compile(fn)
 
     def explained(*args: Any, **kwargs: Any) -> Report:
-        from dvm.report import explain_call
+        from dvm.explaining.report import explain_call
 
         return explain_call(compiled, args, kwargs, verbose=verbose)
 

@@ -8,12 +8,12 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from dvm import _dvm
-from dvm.lines import source
-from dvm.operations import NODE, fused_graphs, sources_of
+from dvm.explaining.lines import source
+from dvm.explaining.operations import NODE, fused_graphs, sources_of
 
 if TYPE_CHECKING:
-    from dvm.profiling import Profile
-    from dvm.subjects import Subject
+    from dvm.profiling.profile import Profile
+    from dvm.profiling.subjects import Subject
 
 #: ops that are one instruction, an ordering of it each
 COMPARISONS = frozenset({"less", "less_equal", "greater", "greater_equal", "equal", "not_equal"})

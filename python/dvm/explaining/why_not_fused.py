@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from dvm import _dvm
-from dvm.advice import advice_for_rule
-from dvm.lines import Answers
-from dvm.operations import Operation, fused_graphs, operations, select
+from dvm.explaining.advice import advice_for_rule
+from dvm.explaining.lines import Answers
+from dvm.explaining.operations import Operation, fused_graphs, operations, select
 
 #: step between two graphs -> rule and reason; `{}` is what the step calls
 CUTS = {

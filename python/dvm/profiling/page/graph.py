@@ -8,13 +8,13 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from dvm import _dvm
-from dvm.advice import advice_for_rule
-from dvm.lines import quoted
-from dvm.operations import GIVEN, NODE, fused_graphs, sources_of
+from dvm.explaining.advice import advice_for_rule
+from dvm.explaining.lines import quoted
+from dvm.explaining.operations import GIVEN, NODE, fused_graphs, sources_of
 
 if TYPE_CHECKING:
-    from dvm.profiling import Profile
-    from dvm.subjects import Subject
+    from dvm.profiling.profile import Profile
+    from dvm.profiling.subjects import Subject
 
 #: pixels of a box, of a line in it, and between boxes
 WIDTH, LINE, GAP, LAYER = 210, 16, 30, 64

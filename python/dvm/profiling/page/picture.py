@@ -13,7 +13,7 @@ from html import escape
 from typing import Any
 
 from dvm import _dvm
-from dvm.chrome_trace import EVENTS, FLAGS, ORDER, columns
+from dvm.profiling.chrome_trace import EVENTS, FLAGS, ORDER, columns
 
 #: pixels: of the picture, of its names, of a row and of the bar in it
 WIDTH, NAMES, ROW, BAR = 860, 60, 30, 18

@@ -7,7 +7,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from dvm.report import Report
+    from dvm.explaining.report import Report
 
 
 def render(report: Report) -> str:

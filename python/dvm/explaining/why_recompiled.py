@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from dvm import _dvm
-from dvm.advice import advice_for_drop, advice_for_guard
-from dvm.lines import Answers, quoted, source
+from dvm.explaining.advice import advice_for_drop, advice_for_guard
+from dvm.explaining.lines import Answers, quoted, source
 
 
 @dataclass(frozen=True)

@@ -7,16 +7,16 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from dvm import _dvm
-from dvm.lines import quoted
-from dvm.operations import fused_graphs
-from dvm.other_fusion import stacked_places
-from dvm.profiling import Profile, percent, table
-from dvm.subjects import Subject
-from dvm.summary import region_lines
+from dvm.explaining.lines import quoted
+from dvm.explaining.operations import fused_graphs
+from dvm.explaining.summary import region_lines
+from dvm.profiling.fusion_trials import stacked_places
+from dvm.profiling.profile import Profile, percent, table
+from dvm.profiling.subjects import Subject
 
 if TYPE_CHECKING:
-    from dvm.other_fusion import Pair
-    from dvm.what_if import RefusedFusion, Tile, Tiles, WhatIf
+    from dvm.profiling.fusion_trials import Pair
+    from dvm.profiling.what_if import RefusedFusion, Tile, Tiles, WhatIf
 
 #: pipe of a Program -> the name that Ascend's tools have for it
 UNITS = {name: unit for name, unit, *_ in _dvm.pipe_table}
@@ -242,13 +242,13 @@ class SimulatedProfile(Profile):
 
     def trace_events(self) -> list[dict[str, Any]]:
         """Return the timeline: a process per core, a thread per pipe, an arrow per flag."""
-        from dvm.chrome_trace import of_simulation
+        from dvm.profiling.chrome_trace import of_simulation
 
         return of_simulation(self)
 
     def picture(self) -> str:
         """Return the timeline of the first core of the slowest launch as an image of HTML."""
-        from dvm.page.picture import image, of_launch
+        from dvm.profiling.page.picture import image, of_launch
 
         timelines = self.timelines()
         if not timelines:
@@ -285,7 +285,7 @@ class SimulatedProfile(Profile):
             UnsupportedError: for a name that does not exist, a tile that does not fit local memory,
                 or a number out of its range; the message says what there is.
         """
-        from dvm.what_if import what_if
+        from dvm.profiling.what_if import what_if
 
         return what_if(
             self,
@@ -305,13 +305,13 @@ class SimulatedProfile(Profile):
         Each has both operations with their lines, its `rule` and `reason`, and the `answer` that
         `what_if` gives; `saves` is in microseconds.
         """
-        from dvm.what_if import refused
+        from dvm.profiling.what_if import refused
 
         return refused(self)
 
     def tiles(self, kernel: str | None = None) -> Tiles:
         """Return a sweep over tiles of a Region, the slowest if None, beside the tiler's choice."""
-        from dvm.what_if import tiles
+        from dvm.profiling.what_if import tiles
 
         return tiles(self, kernel)
 

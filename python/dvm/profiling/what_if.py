@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from dvm import _dvm, errors
-from dvm.operations import Operation
-from dvm.other_fusion import OtherFusion, Pair, Price, stacked_places
-from dvm.profiling import percent, table
+from dvm.explaining.operations import Operation
+from dvm.profiling.fusion_trials import OtherFusion, Pair, Price, stacked_places
+from dvm.profiling.profile import percent, table
 
 if TYPE_CHECKING:
-    from dvm.simulated_profile import Kernel, SimulatedProfile
+    from dvm.profiling.simulated import Kernel, SimulatedProfile
 
 
 @dataclass(frozen=True)

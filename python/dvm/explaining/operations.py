@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dvm import _dvm, errors
-from dvm.lines import source
+from dvm.explaining.lines import source
 
 NODE = re.compile(r'^  %(\d+) = (\w+)[^\n]*?(?: @ "([^"\n]*)":(\d+))?$', re.MULTILINE)
 #: nodes that nobody computes

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dvm.chrome_trace import EVENTS, FLAGS, ORDER, columns
-from dvm.measured_profile import MeasuredProfile
-from dvm.simulated_profile import UNITS, SimulatedProfile
+from dvm.profiling.chrome_trace import EVENTS, FLAGS, ORDER, columns
+from dvm.profiling.measured import MeasuredProfile
+from dvm.profiling.simulated import UNITS, SimulatedProfile
 
 if TYPE_CHECKING:
-    from dvm.profiling import Profile
+    from dvm.profiling.profile import Profile
 
 #: events that a page holds: some 0.5 MB; of more, the cores that come first
 MOST_EVENTS = 120_000

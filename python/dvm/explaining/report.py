@@ -11,11 +11,12 @@ import itertools
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from dvm import _dvm, inspection, splitting
-from dvm.advice import advice_for_rule
-from dvm.lines import quoted, source
-from dvm.operations import NODE, fused_graphs
-from dvm.summary import region_lines, summary
+from dvm import _dvm, splitting
+from dvm.explaining import inspection
+from dvm.explaining.advice import advice_for_rule
+from dvm.explaining.lines import quoted, source
+from dvm.explaining.operations import NODE, fused_graphs
+from dvm.explaining.summary import region_lines, summary
 
 #: What the time of a replay goes to: sizes, checks and outputs, then the Regions' phases.
 PHASES = ("plan", "bind", "tile", "encode", "run")
@@ -69,7 +70,7 @@ class Report:
         return "\n".join(_lines(self))
 
     def _repr_html_(self) -> str:
-        from dvm.report_html import render
+        from dvm.explaining.html import render
 
         return render(self)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dvm import _dvm
-from dvm.operations import NODE, fused_graphs
+from dvm.explaining.operations import NODE, fused_graphs
 
 #: calls that the sentence names
 MOST = 3

@@ -15,10 +15,10 @@ from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from dvm import _dvm, errors
-from dvm.operations import NODE, Operation, fused_graphs, operations, select, sources_of
+from dvm.explaining.operations import NODE, Operation, fused_graphs, operations, select, sources_of
 
 if TYPE_CHECKING:
-    from dvm.simulated_profile import Kernel, SimulatedProfile
+    from dvm.profiling.simulated import Kernel, SimulatedProfile
 
 Pair = tuple[str | int, str | int]
 
