@@ -53,8 +53,9 @@ bench-ops: .venv/installed .venv/extra-bench | apt-bench ## time operators again
 	cmake --build --preset release --target machine_limits product_tiles
 	$(venv)/python -m benchmarks.ops --json build/ops.json --plot build/ops.png
 
-docs: .venv/installed .venv/extra-torch ## write the pages of docs/ that come from tables
+docs: .venv/installed .venv/extra-test ## write the pages of docs/ that come from tables, and what notebooks print
 	$(venv)/python tools/docs.py
+	$(venv)/python tools/notebooks.py
 
 lint: .venv/extra-build .venv/extra-test .venv/extra-dev | apt-test apt-bench apt-format apt-tidy ## check style and types, and the C++ with clang-tidy (half an hour)
 	PATH="$(CURDIR)/$(venv):$$PATH" scripts/lint.sh

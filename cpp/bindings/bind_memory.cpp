@@ -46,6 +46,7 @@ void bind_memory(py::module_& module) {
     const runtime::PoolStats stats = runtime::buffer_pool().stats();
     py::dict result;
     result["used_bytes"] = stats.used_bytes;
+    result["peak_bytes"] = stats.peak_bytes;
     result["cached_bytes"] = stats.cached_bytes;
     result["cache_limit"] = stats.cache_limit;
     result["taken"] = stats.taken;

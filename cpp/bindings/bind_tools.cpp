@@ -93,7 +93,15 @@ void bind_tables(py::module_& module) {
     const std::string_view name = capture::numpy_name(dtype);
     if (!name.empty()) dtypes.append(py::make_tuple(name, core::to_string(dtype)));
   }
-  for (const vm::TargetTraits& target : vm::all_targets()) targets.append(target.name);
+  py::dict cores;
+  for (const vm::TargetTraits& target : vm::all_targets()) {
+    targets.append(target.name);
+    cores[py::str(std::string(target.name))] = py::make_tuple(target.cores, target.cubes);
+  }
+  py::list views;
+  for (const core::OpInfo& op : core::all_ops()) {
+    if (op.op_class == core::OpClass::view) views.append(op.name);
+  }
   py::dict flags;  // by their names in np.geterr()
   flags["divide"] = core::kDivideByZero;
   flags["over"] = core::kOverflow;
@@ -106,6 +114,8 @@ void bind_tables(py::module_& module) {
   module.attr("numeric_ops") = py::frozenset(numeric);
   module.attr("dtype_table") = dtypes;
   module.attr("target_names") = targets;
+  module.attr("target_cores") = cores;
+  module.attr("view_ops") = py::frozenset(views);
 }
 
 }  // namespace

@@ -27,6 +27,8 @@ ufunc_table: list[tuple[str, str]]  # op, ufunc
 # Of the ops that are no comparisons: arity, dtypes of the operands, whether the result is bool.
 ufunc_rules: dict[str, tuple[int, tuple[str, ...], bool]]
 numeric_ops: frozenset[str]
+view_ops: frozenset[str]
+target_cores: dict[str, tuple[int, int]]  # vector and cube cores of a chip
 fp_flags: dict[str, int]  # name in np.geterr(): bit
 tied_zeros_flag: int  # as one of them: an extreme may be either of two zeros
 dtype_table: list[tuple[str, str]]  # NumPy name, spelling in text

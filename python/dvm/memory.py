@@ -16,6 +16,7 @@ class MemoryStats:
     """What the pool of large buffers and frozen arrays hold, in bytes.
 
     used_bytes: of arrays that are alive, temporaries included.
+    peak_bytes: the most that were alive at one time, since the last `clear_cache`.
     cached_bytes: of memory that waits for the next array.
     cache_limit: most bytes that may wait.
     taken: buffers taken since the start; reused: those of them that had waited.
@@ -24,6 +25,7 @@ class MemoryStats:
     """
 
     used_bytes: int
+    peak_bytes: int
     cached_bytes: int
     cache_limit: int
     taken: int

@@ -164,7 +164,7 @@ def test_a_measured_kernel_has_its_work_and_its_place() -> None:
     assert sum(kernel.threads.values()) > 0
     place = profile.place(kernel)
     assert place["intensity"] == pytest.approx(kernel.operations / kernel.bytes, rel=1e-4)
-    assert place["bound_by"] in ("memory", "compute")
+    assert place["bound_by"] in ("memory", "compute", "caches", "unknown")
     assert profile.first.keys() == {"plan", "bind", "tile", "encode"}
 
 

@@ -19,6 +19,7 @@ struct Scores {
   Value mask = -1;
   bool shows = true;  // whether a mask of bools is true where scores stay
   std::optional<double> fill;
+  std::vector<Loc> lines;  // of what is in between, each once
 };
 
 class Recognizer {
@@ -49,7 +50,15 @@ class Recognizer {
     for (const Value made : {product.inputs[1], scores->q}) {
       if (graph_.type(made).dtype != product.type.dtype) return std::nullopt;
     }
-    return is_alone(v) ? scores : std::nullopt;
+    if (!is_alone(v)) return std::nullopt;
+    for (const Value inner : within_) {
+      const Loc& loc = node(inner).loc;
+      const auto same = [&](const Loc& other) { return other == loc; };
+      if (std::none_of(scores->lines.begin(), scores->lines.end(), same)) {
+        scores->lines.push_back(loc);
+      }
+    }
+    return scores;
   }
 
  private:
@@ -225,9 +234,12 @@ class Rewriting {
     if (scores.mask >= 0) inputs.push_back(mask(rewriter_.map(scores.mask), scores.shows, loc));
     if (scores.fill) form.fill = *scores.fill;
     const Node& weights = from_.node(product.inputs[0]);
-    decisions_.push_back({"attention %" + std::to_string(v), "yes", "softmax-of-products",
-                          "scores of shape " + to_string(weights.type.shape) + " need no memory", 0,
-                          loc});
+    // A record for each line, so that a profile can say which lines this one operation computes.
+    for (const Loc& line : scores.lines) {
+      decisions_.push_back({"attention %" + std::to_string(v), "yes", "softmax-of-products",
+                            "scores of shape " + to_string(weights.type.shape) + " need no memory",
+                            0, line});
+    }
     return graph_.attention(inputs, form, loc);
   }
 

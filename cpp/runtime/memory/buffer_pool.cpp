@@ -202,7 +202,7 @@ int64_t BufferPool::set_cache_limit(int64_t bytes) {
 
 PoolStats BufferPool::stats() const {
   const std::lock_guard lock(mutex_);
-  return {used_bytes_, cached_bytes_, limit_, taken_, reused_};
+  return {used_bytes_, most_asked_, cached_bytes_, limit_, taken_, reused_};
 }
 
 void BufferPool::hold_for_fork() { mutex_.lock(); }

@@ -24,6 +24,7 @@ inline constexpr int64_t kLeastPooled = int64_t{1} << 20;
 
 struct PoolStats {
   int64_t used_bytes = 0;    // of blocks that are taken
+  int64_t peak_bytes = 0;    // that were asked for at one time, since the last trim()
   int64_t cached_bytes = 0;  // of blocks that wait for the next taker
   int64_t cache_limit = 0;   // most bytes that may wait
   int64_t taken = 0;         // blocks, since the start

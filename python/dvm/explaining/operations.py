@@ -7,6 +7,7 @@ that its decisions speak of.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -52,12 +53,48 @@ def fused_graphs(path: _dvm.PathRecord) -> list[str]:
     return [text for (_, _, text), (name, _, _) in before if name == "fuse"]
 
 
+def lines_within(path: _dvm.PathRecord, segment: int) -> dict[str, list[str]]:
+    """Return the lines that an operation stands for which replaced those of several lines.
+
+    The line of the operation -> all of them, in the order of the file. So a fused attention names
+    the lines of its softmax.
+    """
+    found: dict[str, list[str]] = {}
+    for decision in path["decisions"]:
+        if decision["graph"] == segment and decision["rule"] == "softmax-of-products":
+            found.setdefault(decision["what"], []).append(decision["location"])
+    # The records of one operation begin with its own line.
+    return {lines[0]: sorted(lines, key=_line_number) for lines in found.values() if lines[0]}
+
+
+def _line_number(location: str) -> tuple[str, int]:
+    file, _, line = location.rpartition(":")
+    return file, int(line or 0)
+
+
 def sources_of(graph: str) -> dict[int, list[int]]:
     """Return of each node of a graph the nodes that it reads."""
     return {
         int(line[1]): [int(k) for k in re.findall(r"%(\d+)", line[2])]
         for line in re.finditer(r"^  %(\d+) = ([^\n]*)$", graph, re.MULTILINE)
     }
+
+
+def separated(graph: str, owner: Mapping[int, Any]) -> Iterator[tuple[int, int]]:
+    """Give the pairs of nodes of which the second reads the first, and another owner computes it.
+
+    owner: of each node that is computed, who does; nodes without one (views, broadcasts) are looked
+    through.
+    """
+    sources = sources_of(graph)
+    for node in sorted(owner):
+        pending = list(sources[node])
+        while pending:
+            source = pending.pop()
+            if source not in owner:
+                pending += sources.get(source, [])
+            elif owner[source] != owner[node]:
+                yield source, node
 
 
 def operations(paths: list[_dvm.PathRecord]) -> list[Operation]:

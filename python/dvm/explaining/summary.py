@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dvm import _dvm
-from dvm.explaining.operations import NODE, fused_graphs
+from dvm.explaining.operations import NODE, fused_graphs, lines_within
 
 #: calls that the sentence names
 MOST = 3
@@ -14,11 +14,16 @@ MOST = 3
 def region_lines(path: _dvm.PathRecord, graphs: int) -> dict[str, list[str]]:
     """Region -> the lines of the user that it computes: "g0.r1" -> ["model.py:3"]."""
     lines: dict[str, list[str]] = {}
-    for number, graph in enumerate(fused_graphs(path), graphs):
-        at = {int(node): f"{file}:{line}" for node, _, file, line in NODE.findall(graph) if file}
+    for segment, graph in enumerate(fused_graphs(path)):
+        within = lines_within(path, segment)
+        at = {
+            int(node): within.get(place, [place]) if op == "attention" else [place]
+            for node, op, file, line in NODE.findall(graph)
+            if file and (place := f"{file}:{line}")
+        }
         for index, members in enumerate(_dvm.region_members(graph, path["target"])):
-            found = dict.fromkeys(at[node] for node in members if node in at)
-            lines[f"g{number}.r{index}"] = list(found)
+            found = dict.fromkeys(line for node in members for line in at.get(node, ()))
+            lines[f"g{graphs + segment}.r{index}"] = list(found)
     return lines
 
 

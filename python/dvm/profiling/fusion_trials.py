@@ -15,7 +15,7 @@ from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from dvm import _dvm, errors
-from dvm.explaining.operations import NODE, Operation, fused_graphs, operations, select, sources_of
+from dvm.explaining.operations import NODE, Operation, fused_graphs, operations, select, separated
 
 if TYPE_CHECKING:
     from dvm.profiling.simulated import Kernel, SimulatedProfile
@@ -105,27 +105,13 @@ class OtherFusion:
         """Give the pairs of operations, one that reads the other's result, that share no kernel."""
         known = {(o.graph, o.node): o for o in self._operations}
         for graph, text in self._graphs.items():
-            sources = sources_of(text)
-            for node in sorted(node for owner, node in self._owner if owner == graph):
-                for source in self._computed_sources(graph, node, sources):
-                    a, b = known[graph, source], known[graph, node]
-                    first, second = self._find_kernel(a), self._find_kernel(b)
-                    if first is None or second is None or first is second:
-                        continue
+            owner = {node: name for (its, node), name in self._owner.items() if its == graph}
+            for source, node in separated(text, owner):
+                a, b = known[graph, source], known[graph, node]
+                first, second = self._find_kernel(a), self._find_kernel(b)
+                if first is not None and second is not None:
                     _, rule, reason = _dvm.explain_pair(text, self.profile.target, source, node)
                     yield RefusedEdge(a, b, rule, reason, (first, second))
-
-    def _computed_sources(
-        self, graph: int, node: int, sources: dict[int, list[int]]
-    ) -> Iterator[int]:
-        """Give what kernels make of what a node reads, through views and broadcasts."""
-        pending = list(sources[node])
-        while pending:
-            source = pending.pop()
-            if (graph, source) in self._owner:
-                yield source
-            else:
-                pending += sources.get(source, [])
 
     def _otherwise(self, graph: int, together: Sequence[tuple[int, int]] = ()) -> dict[str, Any]:
         """Return the Regions of a graph, with what was split so far."""

@@ -1,18 +1,20 @@
 """The profile of a call on the cpu: where the time of a typical call went, to the nanosecond.
 
-Calls that are watched and calls that are not take turns. The watched one of median time is the one
-that is shown; the difference of the medians is what watching costs.
+Calls that are watched and calls that are not take turns. The watched one whose parts are nearest to
+the medians of all is shown, so that no outlier of a single part names the cause; the difference of
+the medians of the wall times is what watching costs.
 """
 
 from __future__ import annotations
 
+import re
 import statistics
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from dvm import _dvm
+from dvm import _dvm, memory
 from dvm.explaining.lines import quoted
 from dvm.profiling.machine import Roofs, roofs
 from dvm.profiling.profile import Profile, percent, table
@@ -25,6 +27,9 @@ BUDGET, LEAST, MOST = 200_000_000, 3, 200
 #: spans of a call that are kept: of each thread a few per kernel
 ROOM = 1 << 16
 
+#: of a Program as text: elements of 64 bits
+WIDE = re.compile(r"\b(fp64|int64|uint64)\b")
+
 #: what, name, thread, begin, end, tiles
 Slice = tuple[str, str, int, int, int, int]
 
@@ -36,7 +41,8 @@ class MeasuredKernel:
     label: its place among the steps; -1 of a call. kind: "region", "op" (a step that is none), or
     "call" (a function that stays the host's). time: from its start to its end, encode and dispatch
     included. encode: making its Programs, or finding them again. threads: what each worked.
-    operations, bytes: that its Programs compute, and that their operands have.
+    operations, bytes: that its Programs compute, and that their operands have. dtype: "f64" where
+    it computes with elements of 64 bits, else "f32".
     """
 
     name: str
@@ -49,6 +55,7 @@ class MeasuredKernel:
     threads: dict[int, int]
     operations: int
     bytes: int
+    dtype: str = "f32"
 
     @property
     def dispatch(self) -> int:
@@ -60,9 +67,10 @@ class MeasuredKernel:
 class MeasuredProfile(Profile):
     """The Profile of a call on the cpu. Times are in nanoseconds.
 
-    wall: of the call shown. plan: its Plans' own work (sizes, checks, results). replay: guards and
-    all else outside of Plans. overhead: share that watching added. first: of a call whose shapes
-    were never met, by phase. roofs: of this machine.
+    wall: of the call shown. spread: the wall times between which half of the calls lie. plan: its
+    Plans' own work (sizes, checks, results). replay: guards and all else outside of Plans.
+    overhead: share that watching added. first: of a call whose shapes were never met, by phase.
+    peak: bytes that the call's arrays of 1 MiB and more had at one time. roofs: of this machine.
     """
 
     function: str
@@ -71,6 +79,7 @@ class MeasuredProfile(Profile):
     subject: Subject = field(compare=False)
     watched: _dvm.WatchedCall = field(compare=False)
     wall: int
+    spread: tuple[int, int]
     unwatched: int
     calls: int
     plan: int
@@ -78,6 +87,7 @@ class MeasuredProfile(Profile):
     kernels: list[MeasuredKernel]
     slices: list[Slice]
     first: dict[str, int]
+    peak: int
     roofs: Roofs
 
     @property
@@ -101,24 +111,31 @@ class MeasuredProfile(Profile):
         return {**parts, "plan": self.plan, "replay": self.replay}
 
     def place(self, kernel: MeasuredKernel) -> dict[str, Any]:
-        """Return where a kernel is under the roofs: shares above 1 are operands from caches."""
+        """Return where a kernel is under the roofs.
+
+        bound_by is "memory" or "compute", "caches" where it moved more than memory gives, and
+        "unknown" without roofs; share_of_roof is None for the latter two.
+        """
         if kernel.kind == "call" or not kernel.run or not kernel.bytes:
             return {}
         intensity = kernel.operations / kernel.bytes
         achieved = kernel.operations / kernel.run
         moved = kernel.bytes / kernel.run
-        bound = self.roofs.kind_at(intensity)
-        share = (
-            moved / self.roofs.gigabytes_per_second
-            if bound == "memory"
-            else achieved / self.roofs.gigaflops
-        )
+        memory, compute = self.roofs.gigabytes_per_second, self.roofs.gigaflops_of(kernel.dtype)
+        bound, share = "unknown", None
+        if memory is not None and compute is not None:
+            if achieved >= compute or intensity * memory >= compute:
+                bound, share = "compute", achieved / compute
+            elif moved > memory:
+                bound = "caches"
+            else:
+                bound, share = "memory", moved / memory
         return {
             "intensity": round(intensity, 6),
             "gigaflops": round(achieved, 3),
             "gigabytes_per_second": round(moved, 3),
             "bound_by": bound,
-            "share_of_roof": round(share, 4),
+            "share_of_roof": None if share is None else round(share, 4),
         }
 
     def to_dict(self) -> dict[str, Any]:
@@ -130,14 +147,16 @@ class MeasuredProfile(Profile):
             "target": self.target,
             "summary": self.summary(),
             "nanoseconds": self.wall,
+            "spread_nanoseconds": list(self.spread),
             "unwatched_nanoseconds": self.unwatched,
             "overhead": round(self.overhead, 4),
             "calls": self.calls,
             "parts": self.parts(),
             "first_call": self.first,
+            "peak_bytes": self.peak,
             "roofs": {
-                "gigabytes_per_second": round(self.roofs.gigabytes_per_second, 1),
-                "gigaflops": round(self.roofs.gigaflops, 1),
+                "gigabytes_per_second": self.roofs.gigabytes_per_second,
+                "gigaflops": self.roofs.gigaflops,
             },
             "kernels": [
                 {
@@ -151,7 +170,10 @@ class MeasuredProfile(Profile):
                     "threads": {str(k): busy for k, busy in sorted(kernel.threads.items())},
                     "operations": kernel.operations,
                     "bytes": kernel.bytes,
-                    "roofline": self.place(kernel),
+                    "roofline": (place := self.place(kernel)),
+                    "bound_by": place.get(
+                        "bound_by", "not compiled" if kernel.kind == "call" else ""
+                    ),
                 }
                 for kernel in self.kernels
             ],
@@ -164,20 +186,42 @@ class MeasuredProfile(Profile):
         if self.kernels:
             slowest = max(self.kernels, key=lambda kernel: kernel.time)
             says += f"; {slowest.name} takes {slowest.time / 1000:.1f} us"
-            if place := self.place(slowest):
-                says += f", {percent(place['share_of_roof'])} of what {place['bound_by']} allows"
+            if roof := self._roof(slowest):
+                says += f" ({roof})"
         return says
+
+    def _roof(self, kernel: MeasuredKernel) -> str:
+        """Return what holds a kernel back, in words; empty where that is unknown."""
+        place = self.place(kernel)
+        if not place or place["bound_by"] == "unknown":
+            return ""
+        if place["share_of_roof"] is None:
+            return "operands from caches"
+        return f"{percent(place['share_of_roof'])} of what {place['bound_by']} allows"
+
+    def headline(self) -> list[tuple[str, float, str]]:
+        """See `Profile.headline`."""
+        rows = [("call", self.wall / 1000, "us"), ("peak memory", self.peak / 2**20, "MiB")]
+        rows += [(name, ns / 1000, "us") for name, ns in self.parts().items()]
+        return rows + [(kernel.name, kernel.time / 1000, "us") for kernel in self.kernels]
 
     def __str__(self) -> str:
         parts = ", ".join(f"{name} {ns / 1000:.1f}" for name, ns in self.parts().items() if ns)
         first = ", ".join(f"{name} {ns / 1000:.1f}" for name, ns in self.first.items())
         lines = [
-            f"{self.function} on {self.target}, median of {self.calls} calls: {self.summary()}",
+            f"{self.function} on {self.target}, typical of {self.calls} calls: {self.summary()}",
+            f"half of the calls took {self.spread[0] / 1000:.1f} to {self.spread[1] / 1000:.1f} us",
             f"us: {parts}",
+            *(
+                [f"peak of arrays of 1 MiB and more: {self.peak / 2**20:.1f} MiB"]
+                if self.peak
+                else []
+            ),
             *([f"first call of such shapes, us: {first}"] if first else []),
-            f"watching added {100 * self.overhead:.1f} % to {self.unwatched / 1000:.1f} us; this "
-            f"machine: {self.roofs.gigabytes_per_second:.0f} GB/s, {self.roofs.gigaflops:.0f} "
-            "Gflop/s",
+            f"watching added {100 * self.overhead:.1f} % to {self.unwatched / 1000:.1f} us",
+            self.roofs.note
+            or f"this machine: {self.roofs.gigabytes_per_second:.0f} GB/s, "
+            f"{self.roofs.gigaflops:.0f} Gflop/s",
         ]
         lines += table(
             ["kernel", "us", "run", "encode", "dispatch", "threads", "GB/s", "Gop/s", "of roof"],
@@ -193,7 +237,7 @@ class MeasuredProfile(Profile):
         rates = [
             f"{place[key]:.1f}" if place else "" for key in ("gigabytes_per_second", "gigaflops")
         ]
-        roof = f"{percent(place['share_of_roof'])} {place['bound_by']}" if place else ""
+        roof = self._roof(kernel).replace(" of what", "").removesuffix(" allows")
         times = (kernel.time, kernel.run, kernel.encode, kernel.dispatch)
         return [
             kernel.name,
@@ -225,7 +269,10 @@ class MeasuredProfile(Profile):
 
 def measure_call(subject: Subject, args: Any, kwargs: Any) -> MeasuredProfile:
     """Call `subject` as often as a steady time takes, and report it; see `dvm.profile`."""
+    pool = memory.stats()
+    _dvm.trim_memory(pool.cached_bytes)  # gives nothing back, and counts the peak from here
     value, kept = subject.watch(True, ROOM, args, kwargs)
+    peak = max(memory.stats().peak_bytes - pool.used_bytes, 0)
     room = 2 * len(kept.spans) + 64
     first = subject.first_call(args, kwargs)
     watched: list[_dvm.WatchedCall] = []
@@ -236,12 +283,16 @@ def measure_call(subject: Subject, args: Any, kwargs: Any) -> MeasuredProfile:
         subject(*args, **kwargs)
         plain.append(time.perf_counter_ns() - begin)
         watched.append(subject.watch(False, room, args, kwargs)[1])
-    typical = sorted(watched, key=lambda call: call.wall)[len(watched) // 2]
     work: dict[int, tuple[int, int]] = {}
-    for label, _, _, operations, size in kept.programs:
+    wide: set[int] = set()
+    for label, program, _, operations, size in kept.programs:
         before = work.get(label, (0, 0))
         work[label] = (before[0] + operations, before[1] + size)
-    call = _Call(subject, typical, work)
+        if any(WIDE.search(text) for text in _dvm.disassemble_launch(program)):
+            wide.add(label)
+    typical = _typical(watched)
+    call = _Call(subject, typical, work, wide)
+    walls = sorted(call.wall for call in watched)
     return MeasuredProfile(
         function=subject.name,
         target=subject.target,
@@ -249,6 +300,7 @@ def measure_call(subject: Subject, args: Any, kwargs: Any) -> MeasuredProfile:
         subject=subject,
         watched=kept,
         wall=typical.wall,
+        spread=(walls[len(walls) // 4], walls[-1 - len(walls) // 4]),
         unwatched=round(statistics.median(plain)),
         calls=len(plain),
         plan=call.plan,
@@ -256,8 +308,30 @@ def measure_call(subject: Subject, args: Any, kwargs: Any) -> MeasuredProfile:
         kernels=call.kernels,
         slices=call.slices,
         first=first,
+        peak=peak,
         roofs=roofs(),
     )
+
+
+def _typical(calls: list[_dvm.WatchedCall]) -> _dvm.WatchedCall:
+    """Return the call whose parts are nearest to the medians of all calls (the medoid by parts)."""
+    parts = [_durations(call) for call in calls]
+    middle = {
+        key: statistics.median(one.get(key, 0) for one in parts) for key in set().union(*parts)
+    }
+
+    def distance(k: int) -> float:
+        return sum(abs(parts[k].get(key, 0) - value) for key, value in middle.items())
+
+    return calls[min(range(len(calls)), key=lambda k: (distance(k), k))]
+
+
+def _durations(call: _dvm.WatchedCall) -> dict[tuple[str, int], int]:
+    """Return the nanoseconds of each kind of span and step of a call, its wall time among them."""
+    found = {("wall", -1): call.wall}
+    for what, label, _, begin, end, _ in call.spans:
+        found[what, label] = found.get((what, label), 0) + end - begin
+    return found
 
 
 def _shared(
@@ -295,7 +369,9 @@ class _Call:
         subject: Subject,
         call: _dvm.WatchedCall,
         work: dict[int, tuple[int, int]],
+        wide: set[int],
     ):
+        self._wide = wide
         spans = call.spans
         steps = call.steps
         names = step_names(subject, steps)
@@ -358,6 +434,7 @@ class _Call:
             threads=threads,
             operations=work[0],
             bytes=work[1],
+            dtype="f64" if label in self._wide else "f32",
         )
 
     @staticmethod

@@ -19,6 +19,9 @@ from dvm.profiling.subjects import FunctionSubject, GraphSubject, Subject
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from dvm.explaining.lines import Answers
+    from dvm.profiling.change_first import Change
+    from dvm.profiling.comparison import Comparison
     from dvm.profiling.page.lines import Line
 
 
@@ -53,6 +56,22 @@ class Profile(ABC):
     @abstractmethod
     def summary(self) -> str:
         """Return what a person wants to know first, as one sentence."""
+
+    @abstractmethod
+    def headline(self) -> list[tuple[str, float, str]]:
+        """Return what two profiles are compared by: name, number and unit, the whole call first."""
+
+    def compare(self, other: Profile) -> Comparison:
+        """Return this profile beside another one: of another version, target, machine or size."""
+        from dvm.profiling.comparison import Comparison
+
+        return Comparison(self, other)
+
+    def change_first(self) -> Answers[Change]:
+        """Return what to change, that which may save most first; empty where nothing is known."""
+        from dvm.profiling.change_first import changes
+
+        return changes(self)
 
     def export_chrome_trace(self, path: str | Path) -> None:
         """Write the timeline as a file that Perfetto (ui.perfetto.dev) and chrome://tracing open.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -114,14 +114,22 @@ def waits_for(why: str) -> str:
 
 
 def bound_by(timings: list[dict[str, Any]], pipes: dict[str, dict[str, Any]]) -> tuple[str, str]:
-    """Return what limits a kernel, as one word and as a sentence."""
+    """Return what limits a kernel, as one word and as a sentence.
+
+    The word is "launch", "memory", "l2", "latency", or the hardware's name of a pipe. Where no pipe
+    is busy for half of the time nothing is to blame but the order: the sentence says what the
+    busiest one that moves or computes waits for. (The scalar unit only issues what others do.)
+    """
     cycles = sum(timing["end"] - timing["begin"] for timing in timings)
     launch = sum(timing["launch"] for timing in timings)
     if launch > cycles / 2:
         return "launch", f"launching takes {percent(launch / cycles)} of its time"
-    busiest = max(pipes, key=lambda pipe: pipes[pipe]["busy"])
+    working = [pipe for pipe in pipes if pipe != "scalar" or pipes[pipe]["busy"] >= 0.5]
+    busiest = max(working, key=lambda pipe: pipes[pipe]["busy"])
     share = pipes[busiest]
-    says = f"{UNITS[busiest]} is busy {percent(share['busy'])} of the time"
+    rarely = share["busy"] < 0.5
+    says = f"{UNITS[busiest]}{', the busiest unit,' if rarely else ''} is busy "
+    says += f"{percent(share['busy'])} of the time"
     waits = {why: part for why, part in share["waits"].items() if why != "done"}
     if waits:
         longest = max(waits, key=lambda why: waits[why])
@@ -130,9 +138,15 @@ def bound_by(timings: list[dict[str, Any]], pipes: dict[str, dict[str, Any]]) ->
         return "memory", f"{says}; cores share the bandwidth of global memory"
     if busiest in MOVING and share["slowed_by_l2"] > 0.2 * share["busy"]:
         return "l2", f"{says}; cores share the bandwidth of the second cache"
-    if share["busy"] < 0.5:
+    if rarely:
         return "latency", says
-    return busiest, says
+    return UNITS[busiest], says
+
+
+def legend(pipes: Iterable[str]) -> str:
+    """Return what the hardware's names of these pipes mean, in the order of the table."""
+    known = set(pipes)
+    return "; ".join(f"{unit}: {what}" for pipe, unit, _, what in _dvm.pipe_table if pipe in known)
 
 
 @dataclass(frozen=True, repr=False)
@@ -188,10 +202,13 @@ class SimulatedProfile(Profile):
         mhz = self.mhz
         slowest = max((kernel.describe(mhz) for kernel in self.kernels), key=lambda k: k["cycles"])
         count = len(self.kernels)
+        vector, cube = _dvm.target_cores[self.target]
+        cores = cube if {"cube", "feed"} & slowest["pipes"].keys() else vector
+        idle = f"; only {slowest['cores']} of {cores} cores have work"
         return (
             f"{self.cycles / mhz:.2f} us ({self.cycles:,.0f} cycles) in {count} "
             f"kernel{'s' * (count != 1)}; {slowest['name']} is bound by {slowest['bound_by']}: "
-            f"{slowest['why']}"
+            f"{slowest['why']}{idle if 2 * slowest['cores'] <= cores else ''}"
         )
 
     def pipe_utilization(self) -> list[dict[str, Any]]:
@@ -216,6 +233,11 @@ class SimulatedProfile(Profile):
                     )
         return rows
 
+    def headline(self) -> list[tuple[str, float, str]]:
+        """See `Profile.headline`."""
+        kernels = [(kernel.name, kernel.cycles / self.mhz, "us") for kernel in self.kernels]
+        return [("call", self.cycles / self.mhz, "us"), *kernels]
+
     def __str__(self) -> str:
         mhz = self.mhz
         lines = [f"{self.function} on {self.target}, simulated: {self.summary()}"]
@@ -238,7 +260,8 @@ class SimulatedProfile(Profile):
         )
         for kernel in kernels:
             lines += ["", *_kernel_lines(kernel)]
-        return "\n".join(lines)
+        used = {pipe for kernel in kernels for pipe in kernel["pipes"]}
+        return "\n".join([*lines, "", legend(used)] if used else lines)
 
     def trace_events(self) -> list[dict[str, Any]]:
         """Return the timeline: a process per core, a thread per pipe, an arrow per flag."""

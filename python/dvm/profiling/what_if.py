@@ -160,7 +160,14 @@ def retiled(
     asked: dict[str, Any] = {}
     if tile is not None:
         asked["tile"] = _asked(kernel, own_tiling(profile, kernel, target, **traits), tile)
-    programs, _ = profile.watched.retile(kernel.label, target, **asked, **traits)
+    programs, tilings = profile.watched.retile(kernel.label, target, **asked, **traits)
+    wanted = (tile, tile) if isinstance(tile, int) and tilings[0]["split"] is None else tile
+    if tile is not None and (made := _tile_of(tilings[0])) != wanted:
+        raise errors.make(
+            "unsupported",
+            f"{kernel.name} can't have tiles of {shown(tile)}: the nearest that its sizes and "
+            f"local memory allow are of {shown(made)}",
+        )
     # Operands stand first among the globals, workspaces behind them: those are its own.
     known = kernel.programs[0][1]
     numbered = [
@@ -178,6 +185,14 @@ def own_tiling(
     if not tilings:
         raise errors.make("unsupported", f"{kernel.name} is an attention, which is tiled otherwise")
     return tilings[0]
+
+
+def _tile_of(tiling: dict[str, Any]) -> Tile:
+    """Return the tile of a tiling: of the dim that is cut, or rows and columns of a product."""
+    split = tiling["split"]
+    if split is None:
+        return (tiling["tile"][0], tiling["tile"][1])
+    return int(tiling["tile"][split])
 
 
 def _asked(kernel: Kernel, own: dict[str, Any], tile: Tile) -> Any:
@@ -316,14 +331,13 @@ def tiles(profile: SimulatedProfile, kernel: str | None) -> Tiles:
     own = own_tiling(profile, chosen, profile.target)
     split = own["split"]
     candidates: set[Tile]
-    taken: Tile
+    taken = _tile_of(own)
     if split is None:
         sides = [16 << k for k in range(6)]
-        taken = (own["tile"][0], own["tile"][1])
         candidates = {(m, n) for m in sides for n in sides}
         cut = "sums of a product, rows by columns"
     else:
-        size, taken = own["sizes"][split], own["tile"][split]
+        size = own["sizes"][split]
         candidates = {size, *(2**k for k in range(size.bit_length()))}
         cut = f"dim {split}, which has {size} elements"
     cycles: dict[Tile, float] = {}
@@ -331,7 +345,7 @@ def tiles(profile: SimulatedProfile, kernel: str | None) -> Tiles:
         try:
             other = retiled(profile, chosen, profile.target, tile)
         except errors.UnsupportedError:
-            continue  # does not fit local memory
+            continue  # other sizes than its own, or more than local memory holds
         if other.programs:
             cycles[tile] = timed(profile, [other]).kernels[0].cycles
     return Tiles(chosen.name, cut, taken, cycles)

@@ -15,8 +15,10 @@ from typing import TYPE_CHECKING, Any
 from dvm.profiling.page.graph import graph_section
 from dvm.profiling.page.kernel_bytecode import bytecode_section
 from dvm.profiling.page.lines import lines_section
+from dvm.profiling.page.passes import passes_section
 from dvm.profiling.page.roofline import roofline_section
 from dvm.profiling.page.timeline import timeline_section
+from dvm.profiling.simulated import SimulatedProfile, legend, pipe_shares
 
 if TYPE_CHECKING:
     from dvm.profiling.profile import Profile
@@ -30,11 +32,13 @@ def page(profile: Profile) -> str:
     found = profile.to_dict()
     timeline, packed = timeline_section(profile)
     sections = [
+        ("What to change first", _changes(profile)),
         ("Your lines", lines_section(profile)),
         ("Why it is not one kernel", graph_section(profile)),
-        ("What waited for what", timeline),
+        ("What waited for what", timeline and timeline + _legend(profile)),
         ("What bounds it", roofline_section(profile)),
         ("What runs", bytecode_section(profile)),
+        ("From pass to pass", passes_section(profile)),
         (
             "All numbers",
             f"<details><summary>as text</summary><pre>{escape(str(profile))}</pre></details>",
@@ -58,6 +62,18 @@ def page(profile: Profile) -> str:
         f'<script type="application/json" id="events">{_json(packed)}</script>'
         f"<script>{_asset('page.js')}</script></body></html>"
     )
+
+
+def _legend(profile: Profile) -> str:
+    if not isinstance(profile, SimulatedProfile):
+        return ""
+    pipes = {pipe for kernel in profile.kernels for pipe in pipe_shares(kernel.timings)}
+    return f'<p class="help">{escape(legend(pipes))}</p>'
+
+
+def _changes(profile: Profile) -> str:
+    items = "".join(f"<li>{escape(str(change))}</li>" for change in profile.change_first())
+    return f"<ol>{items}</ol>" if items else "<p>Nothing that dvm knows of.</p>"
 
 
 def _json(value: Any) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from dvm import _dvm
 from dvm.explaining.lines import source
-from dvm.explaining.operations import NODE, fused_graphs, sources_of
+from dvm.explaining.operations import NODE, fused_graphs, lines_within, sources_of
 
 if TYPE_CHECKING:
     from dvm.profiling.profile import Profile
@@ -34,10 +34,12 @@ class RegionNodes:
     """What a Region computes: op and line of each of its nodes, in order.
 
     touches: of each of its operands the node that reads it first, or makes it; None: no node does.
+    within: of a line whose operation replaced others, the lines of all of them.
     """
 
     nodes: list[tuple[str, str]]
     touches: list[int | None]
+    within: dict[str, list[str]] = field(default_factory=dict)
 
 
 def region_nodes(subject: Subject) -> dict[str, RegionNodes]:
@@ -45,7 +47,7 @@ def region_nodes(subject: Subject) -> dict[str, RegionNodes]:
     found: dict[str, RegionNodes] = {}
     graphs = 0
     for path in subject.paths():
-        for graph in fused_graphs(path):
+        for segment, graph in enumerate(fused_graphs(path)):
             nodes = {
                 int(node): (op, f"{file}:{line}" if file else "")
                 for node, op, file, line in NODE.findall(graph)
@@ -60,6 +62,7 @@ def region_nodes(subject: Subject) -> dict[str, RegionNodes]:
                 found[f"g{graphs}.r{index}"] = RegionNodes(
                     [nodes[node] for node in members],
                     [_touches(value, members, sources) for value in operands],
+                    lines_within(path, segment),
                 )
             graphs += 1
     return found
@@ -125,11 +128,14 @@ def line_times(profile: Profile) -> list[Line]:
         )
         weights = node_weights(kernel, region)
         for (op, location), weight in zip(region.nodes, weights, strict=True):
-            line = lines.setdefault(location, Line(location))
-            line.share += weight / sum(weights) * kernel[time] / total
-            line.ops.append(op)
-            if kernel["name"] not in line.kernels:
-                line.kernels.append(kernel["name"])
+            # What an attention takes is shared out evenly: its one instruction computes them all.
+            among = region.within.get(location, [location]) if op == "attention" else [location]
+            for one in among:
+                line = lines.setdefault(one, Line(one))
+                line.share += weight / sum(weights) * kernel[time] / total / len(among)
+                line.ops.append(op)
+                if kernel["name"] not in line.kernels:
+                    line.kernels.append(kernel["name"])
     return sorted((line for line in lines.values() if line.location), key=lambda one: -one.share)
 
 
@@ -141,7 +147,7 @@ def kernel_link(name: str) -> str:
 def lines_section(profile: Profile) -> str:
     """Return the table of lines, in the order of the file."""
     lines = line_times(profile)
-    whys = {k["name"]: k.get("why", k.get("kind", "")) for k in profile.to_dict()["kernels"]}
+    bounds = {k["name"]: bound for k in profile.to_dict()["kernels"] if (bound := k["bound_by"])}
     lines.sort(
         key=lambda one: (one.location.rpartition(":")[0], int(one.location.rpartition(":")[2]))
     )
@@ -152,17 +158,17 @@ def lines_section(profile: Profile) -> str:
             f'<meter min="0" max="1" value="{line.share:.4f}" '
             'aria-label="share of the time"></meter>'
         )
-        reasons = "; ".join(whys.get(name, "") for name in line.kernels)
+        reasons = ", ".join(dict.fromkeys(bounds[k] for k in line.kernels if k in bounds))
         rows.append(
             f'<tr data-line="{escape(line.location)}" data-ks="{escape(" ".join(line.kernels))}">'
             f'<td title="{escape(file)}">{escape(number)}</td>'
             f"<td><code>{escape(source(line.location))}</code></td>"
-            f"<td>{bar} {100 * line.share:.0f} %</td>"
+            f'<td class="whole">{bar} {100 * line.share:.0f} %</td>'
             f"<td>{' '.join(map(kernel_link, line.kernels))}</td>"
             f"<td>{escape(', '.join(dict.fromkeys(line.ops)))}</td><td>{escape(reasons)}</td></tr>"
         )
     if not rows:
         return "<p>No line of array work is known.</p>"
-    heads = ("line", "source", "time", "kernel", "operations", "why")
+    heads = ("line", "source", "time", "kernel", "operations", "bound by")
     head = "".join(f'<th scope="col">{name}</th>' for name in heads)
     return f'<div class="wide"><table id="lines"><tr>{head}</tr>{"".join(rows)}</table></div>'

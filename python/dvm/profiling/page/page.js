@@ -33,7 +33,7 @@ function select(kind, name, scroll) {
     chosen.push(...document.querySelectorAll('[data-e="' + Number(name) + '"]'));
     const row = document.getElementById("e" + Number(name));
     if (row) {
-      said.textContent = "refused: " + row.cells[1].textContent + ", " + row.cells[2].textContent;
+      said.textContent = "refused: " + row.cells[2].textContent + ", " + row.cells[3].textContent;
       row.scrollIntoView({ block: "nearest" });
     }
   }
@@ -67,7 +67,8 @@ async function unpackAll(columns) {
 class Timeline {
   static HEIGHT = 18;
   static LEFT = 120;
-  static TOP = 20;
+  static TOP = 2;
+  static AXIS = 20;
 
   constructor(canvas, events, flags) {
     this.canvas = canvas;
@@ -125,18 +126,22 @@ class Timeline {
     const scale = devicePixelRatio || 1;
     this.width = canvas.parentElement.clientWidth;
     const height = this.y(packed.rows.length) + 4;
-    canvas.width = this.width * scale;
-    canvas.height = height * scale;
-    canvas.style.height = height + "px";
-    const g = canvas.getContext("2d");
     const style = getComputedStyle(root);
     const color = (name) => style.getPropertyValue(name).trim();
-    g.scale(scale, scale);
-    g.fillStyle = color("--back");
-    g.fillRect(0, 0, this.width, height);
-    g.font = "11px ui-monospace, monospace";
-    g.textBaseline = "middle";
-    this.axis(g, color, height);
+    const clear = (one, tall) => {
+      one.width = this.width * scale;
+      one.height = tall * scale;
+      one.style.height = tall + "px";
+      const g = one.getContext("2d");
+      g.scale(scale, scale);
+      g.fillStyle = color("--back");
+      g.fillRect(0, 0, this.width, tall);
+      g.font = "11px ui-monospace, monospace";
+      g.textBaseline = "middle";
+      return g;
+    };
+    const g = clear(canvas, height);
+    this.axis(g, clear(document.getElementById("axis"), Timeline.AXIS), color, height);
     const bar = color("--bar"), soft = color("--line"), text = color("--text"), warm = color("--warm");
     for (let row = 0; row < packed.rows.length; ++row) {
       const y = this.y(row);
@@ -168,20 +173,24 @@ class Timeline {
     canvas.dataset.to = Math.round(this.to);
   }
 
-  axis(g, color, height) {
+  // Lines through the rows, and their numbers on a canvas that stays when the rows scroll.
+  axis(g, numbers, color, height) {
     // 1, 2 or 5 times a power of ten, a label each 110 pixels at most.
     const least = ((this.to - this.from) * 110) / (this.width - Timeline.LEFT);
     const power = 10 ** Math.floor(Math.log10(least));
     const by = [1, 2, 5, 10].map((k) => k * power).find((step) => step >= least);
     g.strokeStyle = color("--panel");
-    g.fillStyle = color("--soft");
+    numbers.fillStyle = color("--soft");
     for (let t = Math.ceil(this.from / by) * by; t <= this.to; t += by) {
       const x = this.at(t);
       g.beginPath();
       g.moveTo(x, 0);
       g.lineTo(x, height);
       g.stroke();
-      g.fillText(t.toLocaleString("en") + (packed.unit === "ns" ? " ns" : ""), x + 2, 8);
+      const text = packed.unit === "ns" ? (t / 1000).toLocaleString("en") + " us"
+        : t.toLocaleString("en");
+      const at = Math.min(x + 2, this.width - numbers.measureText(text).width - 2);
+      numbers.fillText(text, at, Timeline.AXIS / 2);
     }
   }
 

@@ -32,6 +32,7 @@ def timeline_section(profile: Profile) -> tuple[str, dict[str, Any]]:
     left_out = f" {packed['left_out']} cores are left out." if packed["left_out"] else ""
     return (
         f'<p class="help">{HELP}{left_out}</p><div id="rows">'
+        '<canvas id="axis" aria-hidden="true"></canvas>'
         '<canvas id="timeline" tabindex="0" role="application" '
         f'aria-label="timeline of {len(packed["rows"])} rows. {HELP}"></canvas></div>'
         '<p id="shown"></p>'
@@ -98,6 +99,9 @@ def _simulated(profile: SimulatedProfile) -> dict[str, Any]:
         return {"count": 0}
     joined = {key: np.concatenate(values) for key, values in parts.items()}
     arrows = {key: np.concatenate(values) for key, values in flags.items()}
+    # A row in which a pipe only waits says nothing that the row it waits for does not.
+    works = np.isin(joined["row"], joined["row"][joined["name"] != names["wait"]])
+    joined = {key: column[works] for key, column in joined.items()}
     used, joined["row"] = np.unique(joined["row"], return_inverse=True)
     at = np.lexsort((joined["begin"], joined["row"]))
     joined = {key: column[at] for key, column in joined.items()}
@@ -119,8 +123,6 @@ def _measured(profile: Profile) -> dict[str, Any]:
     assert isinstance(profile, MeasuredProfile)
     kernels = list(dict.fromkeys(kernel.name for kernel in profile.kernels)) or [""]
     names: dict[str, int] = {}
-    # The caller's steps stand above what is within them.
-    rows = ["steps", "encode", *(f"thread {k} tiles" for k in profile.threads)]
     places = {thread: k for k, thread in enumerate(profile.threads, 2)}
     events: dict[str, list[int]] = {key: [] for key in ("row", "begin", "length", "name", "kernel")}
     for what, name, thread, begin, end, _ in sorted(profile.slices, key=lambda one: one[3]):
@@ -136,4 +138,7 @@ def _measured(profile: Profile) -> dict[str, Any]:
         return {"count": 0}
     at = np.lexsort((events["begin"], events["row"]))
     columns_ = {key: np.array(values)[at] for key, values in events.items()}
-    return _packed(rows, list(names), kernels, "ns", **columns_)
+    # The caller's steps stand above what is within them; rows without anything go.
+    rows = ["steps", "encode", *(f"thread {k} tiles" for k in profile.threads)]
+    used, columns_["row"] = np.unique(columns_["row"], return_inverse=True)
+    return _packed([rows[k] for k in used], list(names), kernels, "ns", **columns_)
