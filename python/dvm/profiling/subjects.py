@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from dvm import _dvm, errors
+from dvm.explaining.advice import advice_for_fallback
 from dvm.stances import stance
 
 #: calls after which a function that never replays is given up
@@ -71,7 +72,11 @@ class FunctionSubject:
             if compiled.stats.hits > hits:
                 return
         reasons = compiled.fallback_reasons or [str(compiled.why_recompiled())]
-        raise errors.make("capture_refused", f"{compiled.label} runs uncompiled: {reasons[-1]}")
+        raise errors.make(
+            "capture_refused",
+            f"{compiled.label} runs uncompiled: {reasons[-1]}",
+            advice_for_fallback(compiled),
+        )
 
     def paths(self) -> list[_dvm.PathRecord]:
         return _dvm.paths(self.compiled)
