@@ -7,7 +7,6 @@ taken for (the others). Paths that exist keep what they were made with.
 
 from __future__ import annotations
 
-import importlib.util
 import inspect
 import sys
 import types
@@ -157,6 +156,8 @@ def leaf_packages() -> list[str]:
 
 
 def _annotate_package(package: str | types.ModuleType, changes: dict[str, Any]) -> Any:
+    from importlib.util import find_spec  # importing dvm does without it
+
     name = package if isinstance(package, str) else package.__name__
     if set(changes) != {"leaf"}:
         reason = f"{name} is a package, of which leaf= can be said, and nothing else"
@@ -165,7 +166,7 @@ def _annotate_package(package: str | types.ModuleType, changes: dict[str, Any]) 
     if top != name or not name:
         reason = f"{name!r} is no top-level name, by which a package is known"
         raise errors.make("bad_annotation", reason, f"dvm.annotate({top!r}, leaf=True)")
-    if changes["leaf"] and name not in sys.modules and importlib.util.find_spec(name) is None:
+    if changes["leaf"] and name not in sys.modules and find_spec(name) is None:
         reason = f"there is no package {name!r} that could be imported"
         hint = "give the name that one imports it by, and install it first"
         raise errors.make("bad_annotation", reason, hint)

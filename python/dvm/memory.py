@@ -59,7 +59,7 @@ def set_cache_limit(limit: int) -> int:
             f"a cache limit is a whole number of bytes, such as 1 << 30 for 1 GiB, not {limit!r}"
         ) from None
     if count < 0:
-        raise ValueError(f"a cache limit is a number of bytes, 0 or more, not {limit}")
+        raise ValueError(f"a cache limit is a number of bytes, not {limit}")
     return _dvm.set_cache_limit(count)
 
 

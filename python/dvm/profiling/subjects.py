@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from dvm import _dvm, errors
-from dvm.explaining.advice import advice_for_fallback
 from dvm.stances import stance
 
 #: calls after which a function that never replays is given up
@@ -71,6 +70,8 @@ class FunctionSubject:
                 compiled(*args, **kwargs)
             if compiled.stats.hits > hits:
                 return
+        from dvm.explaining.advice import advice_for_fallback
+
         reasons = compiled.fallback_reasons or [str(compiled.why_recompiled())]
         raise errors.make(
             "capture_refused",
