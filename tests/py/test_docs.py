@@ -24,6 +24,7 @@ READ = [page for page in PAGES if "```python\n" in page.read_text("utf-8")]
 TIMES = 10 if os.environ.get("DVM_TEST_WHOLE") else 1
 
 
+@pytest.mark.timeout(300)  # a page of PyTorch takes ten seconds on a quiet machine
 @pytest.mark.parametrize("time", range(TIMES))
 @pytest.mark.parametrize("page", READ, ids=lambda page: page.name)
 def test_blocks_run_as_a_reader_runs_them(page: Path, time: int, tmp_path: Path) -> None:
