@@ -2,7 +2,7 @@
 
 add_library(dvm_options INTERFACE)
 target_include_directories(dvm_options INTERFACE ${PROJECT_SOURCE_DIR}/cpp)
-# -ffp-contract=off: no FMA across operations the user wrote (DESIGN, numerics).
+# -ffp-contract=off: no FMA across operations the user wrote, which would round once for two of them.
 target_compile_options(dvm_options INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Werror
                                              -ffp-contract=off)
 target_compile_definitions(dvm_options INTERFACE $<$<CONFIG:Debug>:_GLIBCXX_ASSERTIONS>)

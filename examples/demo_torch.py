@@ -6,7 +6,7 @@ not zero if an embedding of dvm's differs from eager torch's.
 
     python examples/demo_torch.py [--sentences N] [--only eager,dvm]
 
-Needs the extra `demo`: pip install 'dvm[demo]'
+Needs the extra `demo`: pip install '.[demo]'
 """
 
 from __future__ import annotations

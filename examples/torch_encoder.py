@@ -1,6 +1,6 @@
 """A text encoder in PyTorch, over sentences of every length: eager torch and dvm in turns.
 
-Needs the extra `torch`: pip install 'dvm[torch]'
+Needs the extra `torch`: pip install '.[torch]'
 """
 
 import time

@@ -1,6 +1,6 @@
 """Training in PyTorch with batches of every size: forward and backward through dvm.
 
-Needs the extra `torch`: pip install 'dvm[torch]'
+Needs the extra `torch`: pip install '.[torch]'
 """
 
 import torch

@@ -14,6 +14,7 @@
 #include "capture/numpy/layout.h"
 #include "capture/path/explain_step.h"
 #include "capture/path/reasons.h"
+#include "capture/replay/loop.h"
 
 namespace py = pybind11;
 
@@ -233,6 +234,12 @@ void bind_compiled(py::module_& module) {
   module.def("paths", [](py::handle object) {
     py::list paths;
     for (const auto& path : unwrap(object).paths()) paths.append(path_of(*path));
+    return paths;
+  });
+  module.def("loop_paths", [](py::handle object) {  // the ways that its turns go
+    if (!capture::is_loop(object.ptr())) throw py::type_error("expected a loop");
+    py::list paths;
+    for (const auto& path : capture::loop_of(object.ptr()).paths()) paths.append(path_of(*path));
     return paths;
   });
   module.def("explain_miss", [](py::handle object, const py::args& args, const py::kwargs& kwargs) {

@@ -68,9 +68,9 @@ driver::Options options_of(const std::string& target, const std::string& numeric
                            const std::string& precision) {
   driver::Options options;
   options.target = target;
-  if (numerics != "widened" && numerics != "strict") {
+  if (numerics != "default" && numerics != "strict") {
     core::fail(core::ErrorCode::unknown_name,
-               "numerics is '" + numerics + "'; there are widened, strict");
+               "numerics is '" + numerics + "'; there are default, strict");
   }
   if (numerics == "strict") options.numerics = driver::Numerics::strict;
   const auto known = core::precision_from_text(precision);
@@ -224,7 +224,7 @@ void bind_compiled_graph(py::module_& module) {
                                   options_of(target, numerics, precision), functions);
            }),
            py::arg("graph"), py::kw_only(), py::arg("target") = "cpu",
-           py::arg("numerics") = "widened", py::arg("precision") = "highest",
+           py::arg("numerics") = "default", py::arg("precision") = "highest",
            py::arg("functions") = Objects{}, py::arg("constants") = Objects{})
       .def("__call__", &GraphFunction::operator())
       .def("describe", &GraphFunction::describe)

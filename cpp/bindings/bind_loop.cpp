@@ -3,7 +3,6 @@
 
 #include "bindings/bindings.h"
 #include "bindings/path_parser.h"
-#include "capture/path/explain_step.h"
 #include "capture/record/turn_shape.h"
 #include "capture/replay/loop.h"
 
@@ -55,11 +54,6 @@ void bind_loop(py::module_& module) {
     const auto at = loop_in(object).replayed_at();
     if (!at) return py::none();
     return py::str(core::to_string(*at));
-  });
-  module.def("loop_paths", [](py::handle object) {
-    py::list paths;
-    for (const auto& path : loop_in(object).paths()) paths.append(capture::print(*path));
-    return paths;
   });
   module.def("shape_of_turn",
              [](const py::list& nodes, const py::list& events, py::ssize_t begin, py::ssize_t end) {

@@ -20,9 +20,8 @@ std::string compose(ErrorCode code, Loc loc, const std::string& message) {
   text += ' ';
   if (loc) text += to_string(loc) + ": ";
   text += message;
-  text += ". Hint: ";
-  text += info.hint;
-  text += '.';
+  if (!text.ends_with('?')) text += '.';
+  if (!info.hint.empty()) text += " Hint: " + std::string(info.hint) + ".";
   return text;
 }
 

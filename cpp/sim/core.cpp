@@ -58,7 +58,7 @@ Sync loop_flag(const vm::LoopFlagInfo& row) { return {0, row.src, row.dst, 0, 0}
 
 }  // namespace
 
-// A flag that tiles hand on to the next tile is set once before the first (DESIGN, section 3).
+// A flag that tiles hand on to the next tile is set once before the first.
 void AiCore::begin(const vm::Header& header) {
   if (tracer_ != nullptr) tracer_->begin(header);
   for (const vm::LoopFlagInfo& row : vm::kLoopFlags) {

@@ -9,10 +9,14 @@ from __future__ import annotations
 import argparse
 import inspect
 import json
+import math
+import os
 import re
 import runpy
 import sys
+import traceback
 from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,21 +29,26 @@ if TYPE_CHECKING:
     from dvm.profiling.profile import Profile
 
 
+#: status of a command whose reader went away, as a shell gives it for SIGPIPE
+CLOSED_PIPE = 141
+#: one Program of what `inspect("bytecode")` prints: graphs and Regions have headings
+PROGRAM = re.compile(
+    r"^dvm\.program\b.*?(?=^(?:# (?:graph|loop) |\w+:|dvm\.program\b)|\Z)", re.M | re.S
+)
+HEADING = re.compile(r"^(?:#.*|\w+:)$", re.M)
+
+
 def example_input(text: str) -> Any:
     """Return the example input that `f32[32,1024]`, `2.5`, `3`, `true`, `none` or a word means.
 
     Arrays hold seeded random values: whole numbers from 0 to 9, or reals from 0 to 1.
     """
-    dtypes = {spelling: name for name, spelling in _dvm.dtype_table}
+    spellings = {spelling: name for name, spelling in _dvm.dtype_table}
     if array := re.fullmatch(r"(\w+)\[([\d,\s]*)\]", text):
-        if array[1] not in dtypes:
-            raise errors.unknown("unsupported", "dtype", array[1], dtypes)
-        dtype = np.dtype(dtypes[array[1]])
-        shape = [int(size) for size in array[2].split(",") if size.strip()]
-        random = np.random.default_rng(0)
-        if dtype.kind == "f":
-            return random.random(shape).astype(dtype)
-        return random.integers(0, 2 if dtype.kind == "b" else 10, shape).astype(dtype)
+        name = spellings.get(array[1], array[1])
+        if name not in spellings.values():
+            raise errors.unknown("unknown_name", "dtype", array[1], spellings)
+        return example_array(np.dtype(name), [int(size) for size in re.findall(r"\d+", array[2])])
     if re.match(r"\w+\[", text) or not text:
         raise UsageError(f"--arg {text!r} is no input: write an array as f32[32,1024]")
     words = {"none": None, "true": True, "false": False}
@@ -53,22 +62,84 @@ def example_input(text: str) -> Any:
     return text
 
 
+def example_array(dtype: np.dtype[Any], shape: list[int]) -> np.ndarray[Any, Any]:
+    """Return an array of random values; UsageError where it would not fit this machine."""
+    size = math.prod(shape) * dtype.itemsize
+    memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    asked = f"an array of {dtype} of shape {shape}"
+    if size > memory:
+        raise UsageError(
+            f"{asked} takes {size / 1e9:,.0f} GB; this machine has {memory / 1e9:,.0f} GB"
+        )
+    random = np.random.default_rng(0)
+    try:
+        if dtype.kind == "f":
+            drawn = np.float64 if dtype.itemsize == 8 else np.float32
+            return random.random(shape, drawn).astype(dtype, copy=False)
+        return random.integers(0, 2 if dtype.kind == "b" else 10, shape, dtype)
+    except (MemoryError, ValueError) as error:
+        raise UsageError(f"{asked} cannot be made: {error}") from error
+
+
 class UsageError(Exception):
     """What was asked for on the command line makes no sense; the message says what would."""
 
 
 def load_function(where: str) -> Callable[..., Any]:
-    """Return the function that `FILE.py:FUNCTION` names; the file runs as if imported."""
+    """Return the function that `FILE.py:FUNCTION` names.
+
+    The file runs as if imported, and finds modules beside it as `python FILE.py` does. Where it
+    cannot be run, for its syntax or a module that is not there, that is a UsageError.
+    """
     path, _, name = where.rpartition(":")
     if not path or not name:
-        raise errors.make("unsupported", f"{where!r} is not of the form FILE.py:FUNCTION")
-    access(Path(path).read_bytes)
-    variables = runpy.run_path(path, run_name=Path(path).stem)
-    functions = [key for key, value in variables.items() if callable(value)]
+        raise errors.make("unsupported", f"{where!r} names no function", "write FILE.py:FUNCTION")
+    source = access(Path(path).read_bytes)
+    sys.path.insert(0, str(Path(path).resolve().parent))
+    try:
+        compile(source, path, "exec")  # before anything of it runs
+        variables = runpy.run_path(path, run_name=Path(path).stem)
+    except SyntaxError as error:
+        at = f"{error.filename}, line {error.lineno}"
+        raise UsageError(f"{at}: {type(error).__name__}: {error.msg}") from error
+    except ImportError as error:
+        lines = [
+            line
+            for frame, line in traceback.walk_tb(error.__traceback__)
+            if frame.f_code.co_filename == path
+        ]
+        at = ", line ".join([path, *map(str, lines[-1:])])
+        raise UsageError(
+            f"{at}: {error}; {sys.executable} runs it, with the packages installed for that"
+        ) from error
+    functions = {key: value for key, value in variables.items() if callable(value)}
     if name not in functions:
-        raise errors.unknown("unsupported", f"function in {path}", name, functions)
-    function: Callable[..., Any] = variables[name]
+        if name in variables:
+            kind = type(variables[name]).__name__
+            raise UsageError(f"{name} in {path} is no function: it is of type {kind}")
+        own = [k for k, v in functions.items() if getattr(v, "__module__", "") == Path(path).stem]
+        raise errors.unknown("unsupported", f"function in {path}", name, own or functions)
+    function: Callable[..., Any] = functions[name]
     return function
+
+
+def compiled_function(options: argparse.Namespace) -> Any:
+    """Return what the arguments name, compiled as they ask for.
+
+    What a decorator in the file asked for holds where the arguments say nothing.
+    """
+    function = load_function(options.function)
+    asked = {
+        key: value
+        for key in ("target", "numerics", "precision")
+        if (value := getattr(options, key, None)) is not None
+    }
+    if isinstance(function, dvm.Compiled):
+        asked = {**asdict(function.options), "name": function.label, **asked}
+    try:
+        return dvm.compile(function, **asked)
+    except TypeError as error:  # it is nothing to compile; the message says what is
+        raise UsageError(str(error)) from error
 
 
 class UnreadableFileError(Exception):
@@ -98,28 +169,24 @@ def check_arguments(function: Callable[..., Any], args: list[Any]) -> None:
 
 def run_explain(options: argparse.Namespace) -> str:
     """Run the command `explain`."""
-    function = load_function(options.function)
-    if not isinstance(function, dvm.Compiled):
-        function = dvm.compile(
-            function,
-            target=options.target,
-            numerics=options.numerics,
-            precision=options.precision,
-        )
+    function = compiled_function(options)
     args = [example_input(text) for text in options.arg]
     check_arguments(function, args)
-    explain = dvm.explain(function, verbose=options.verbose)
-    explain(*args)  # the capture; what is worth reading is how the next call goes
-    report = explain(*args)
+    # Who asks does not wait until compiling would pay. A function that is cut has parts to capture
+    # after it; what is worth reading is how the next call goes.
+    with dvm.stance("force_capture"):
+        for _ in range(2):
+            function(*args)
+        report = dvm.explain(function, verbose=options.verbose)(*args)
     return json.dumps(report.to_dict(), indent=2) if options.json else str(report)
 
 
 def profile_of(options: argparse.Namespace) -> Profile:
     """Return the profile that the arguments of `profile` and `report` ask for."""
-    function = load_function(options.function)
+    function = compiled_function(options)
     args = [example_input(text) for text in options.arg]
     check_arguments(function, args)
-    return dvm.profile(function, target=options.target)(*args)
+    return dvm.profile(function)(*args)
 
 
 def run_profile(options: argparse.Namespace) -> str:
@@ -143,10 +210,27 @@ def run_disasm(options: argparse.Namespace) -> str:
 
 
 def run_asm(options: argparse.Namespace) -> str:
-    """Run the command `asm`."""
-    program = _dvm.assemble(access(options.file.read_text, "utf-8"))
-    access(options.output.write_bytes, program)
-    return f"{options.output}: {len(program)} bytes"
+    """Run the command `asm`: a file for each Program of the text, numbered if there are more."""
+    text = access(options.file.read_text, "utf-8")
+    programs = listed_programs(text)
+    output: Path = options.output
+    lines = []
+    for number, program in enumerate(map(_dvm.assemble, programs)):
+        name = f"{output.stem}.{number}{output.suffix}" if len(programs) > 1 else output.name
+        access(output.with_name(name).write_bytes, program)
+        lines.append(f"{output.with_name(name)}: {len(program)} bytes")
+    return "\n".join(lines)
+
+
+def listed_programs(text: str) -> list[str]:
+    """Return the Programs of a listing as `f.inspect("bytecode")` prints it, or the text itself.
+
+    Each begins with as many empty lines as stand before it, so that errors name its own line.
+    """
+    if HEADING.sub("", PROGRAM.sub("", text)).strip():
+        return [text]  # something else: the assembler says what
+    found = PROGRAM.finditer(text)
+    return ["\n" * text.count("\n", 0, one.start()) + one[0] for one in found] or [text]
 
 
 def run_env(options: argparse.Namespace) -> str:
@@ -174,7 +258,7 @@ def add_call(command: argparse.ArgumentParser) -> None:
         metavar="INPUT",
         help="one per parameter: f32[32,1024], 2.5, 3, true, none, or a string",
     )
-    command.add_argument("--target", default="cpu", help="default: cpu")
+    command.add_argument("--target", help="default: as the function is decorated, or cpu")
 
 
 def parser() -> argparse.ArgumentParser:
@@ -183,10 +267,10 @@ def parser() -> argparse.ArgumentParser:
     top.add_argument("--version", action="version", version=f"dvm {dvm.__version__}")
     commands = top.add_subparsers(metavar="COMMAND", title="commands")
 
-    explain = commands.add_parser("explain", help="call a function twice and report the second")
+    explain = commands.add_parser("explain", help="call a function, and report a later call of it")
     add_call(explain)
-    explain.add_argument("--numerics", default="default", help="default or strict")
-    explain.add_argument("--precision", default="highest", help="highest, high or medium")
+    explain.add_argument("--numerics", help="default or strict")
+    explain.add_argument("--precision", help="highest, high or medium")
     explain.add_argument("--verbose", action="store_true", help="the fuser's decisions, too")
     explain.add_argument("--json", action="store_true", help="the whole report as JSON")
     explain.set_defaults(run=run_explain)
@@ -206,7 +290,7 @@ def parser() -> argparse.ArgumentParser:
     disasm.add_argument("file", type=Path, metavar="FILE")
     disasm.set_defaults(run=run_disasm)
 
-    asm = commands.add_parser("asm", help="turn the text of a Program into a file")
+    asm = commands.add_parser("asm", help="turn the text of Programs into files")
     asm.add_argument("file", type=Path, metavar="FILE")
     asm.add_argument("-o", "--output", type=Path, required=True, metavar="OUT")
     asm.set_defaults(run=run_asm)
@@ -229,10 +313,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         top.print_help(sys.stderr)
         return 2
     try:
-        print(options.run(options))
+        result = options.run(options)
     except (dvm.Error, UnreadableFileError, UsageError) as error:
         print(f"dvm: {error}".replace("\n", " "), file=sys.stderr)
         return 2
+    try:
+        print(result, flush=True)
+    except BrokenPipeError:  # `| head` has read enough
+        # What is left must not be written at the interpreter's end either.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return CLOSED_PIPE
     return 0
 
 

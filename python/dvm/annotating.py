@@ -156,10 +156,20 @@ def leaf_packages() -> list[str]:
 
 
 def _annotate_package(package: str | types.ModuleType, changes: dict[str, Any]) -> Any:
+    from importlib.util import find_spec  # importing dvm does without it
+
     name = package if isinstance(package, str) else package.__name__
-    if set(changes) != {"leaf"} or "." in name or not name:
-        reason = f"of {name}, a package is told by its top-level name, and only leaf= is said of it"
-        raise errors.make("bad_annotation", reason)
+    if set(changes) != {"leaf"}:
+        reason = f"{name} is a package, of which leaf= can be said, and nothing else"
+        raise errors.make("bad_annotation", reason, f"dvm.annotate({name!r}, leaf=True)")
+    top = name.partition(".")[0]
+    if top != name or not name:
+        reason = f"{name!r} is no top-level name, by which a package is known"
+        raise errors.make("bad_annotation", reason, f"dvm.annotate({top!r}, leaf=True)")
+    if changes["leaf"] and name not in sys.modules and find_spec(name) is None:
+        reason = f"there is no package {name!r} that could be imported"
+        hint = "give the name that one imports it by, and install it first"
+        raise errors.make("bad_annotation", reason, hint)
     (_packages.add if changes["leaf"] else _packages.discard)(name)
     if lowering := sys.modules.get("dvm.magpy_capture"):
         lowering.refresh_leaves()

@@ -90,9 +90,9 @@ def _inspect(self: _dvm.Compiled[..., Any], stage: str, *args: Any, **kwargs: An
 def _why_recompiled(self: _dvm.Compiled[..., Any]) -> Answers[Recompilation]:
     """Return why calls were captured after the first, and why replays were dropped.
 
-    One `dvm.recompiling.Recompilation` each, in the order of the first such call: what did not hold
-    (in the user's words, with wanted and seen value, line and source), and what to do about it. It
-    prints as text, and is empty while one path serves every call.
+    One `Recompilation` (dvm.explaining.why_recompiled) each, in the order of the first such call:
+    what did not hold (in the user's words, with wanted and seen value, line and source), and what
+    to do about it. It prints as text, and is empty while one path serves every call.
     """
     from dvm.explaining.why_recompiled import why_recompiled
 
@@ -113,6 +113,7 @@ def _why_not_fused(
 
     Raises:
         UnsupportedError: if a or b names nothing; the message lists the operations.
+        CaptureError: when nothing is compiled yet, or at all; the message says why.
     """
     from dvm.explaining.why_not_fused import why_not_fused
 

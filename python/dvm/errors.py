@@ -35,15 +35,33 @@ __all__ = [
     "UnsupportedError",
 ]
 
+#: names that an error lists
+MOST_LISTED = 24
 
-def make(name: str, message: str) -> Error:
-    """Return the exception of row `name` of the error table, worded as the native core does."""
-    for code, class_name, row, hint in error_table:
+
+def make(name: str, message: str, hint: str | None = None) -> Error:
+    """Return the exception of row `name` of the error table, worded as the native core does.
+
+    hint: what to do here, where that depends on the place; the row's own when None.
+    """
+    for code, class_name, row, usual in error_table:
         if row == name:
-            error: Error = globals()[class_name](f"{code} {message}. Hint: {hint}.")
-            error.code, error.hint, error.location = code, hint, ""
+            what_to_do = usual if hint is None else hint
+            text = f"{code} {message}" + ("" if message.endswith("?") else ".")
+            error: Error = globals()[class_name](
+                f"{text} Hint: {what_to_do}." if what_to_do else text
+            )
+            error.code, error.hint, error.location = code, what_to_do, ""
             return error
     raise KeyError(name)
+
+
+def misplaced(name: str) -> TypeError:
+    """Return the exception for arguments of a call that were handed to dvm's function itself."""
+    return TypeError(
+        f"dvm.{name} takes the function alone and returns what calls it: write "
+        f"dvm.{name}(f)(x, y), not dvm.{name}(f, x, y)"
+    )
 
 
 def unknown(row: str, what: str, given: object, valid: Iterable[str]) -> Error:
@@ -53,4 +71,7 @@ def unknown(row: str, what: str, given: object, valid: Iterable[str]) -> Error:
     names = list(valid)
     close = difflib.get_close_matches(str(given), names, n=1)
     meant = f"did you mean {close[0]!r}? " if close else ""
-    return make(row, f"there is no {what} {given!r}; {meant}valid are {', '.join(names)}")
+    listed = ", ".join(names[:MOST_LISTED])
+    if len(names) > MOST_LISTED:
+        listed += f" and {len(names) - MOST_LISTED} more"
+    return make(row, f"there is no {what} {given!r}; {meant}valid are {listed}")

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from dvm import _dvm
+from dvm.compiling import Options
 
 
 class CompiledGraph:
@@ -15,8 +16,7 @@ class CompiledGraph:
 
     graph: its text (docs/graphs.md).
     target: a name that `python -m dvm env` lists.
-    numerics: "widened" computes halves as floats, "strict" rounds them at each operation.
-    precision: of products of f32, "highest", "high" or "medium"; see `dvm.Options`.
+    numerics, precision: as `dvm.Options` has them.
     functions: what the graph calls, by name; they take arrays, sizes and numbers, and give arrays
         or write them into `out`.
     constants: the graph's tensors that have a name, by that name: arrays, or what NumPy reads as
@@ -24,9 +24,9 @@ class CompiledGraph:
         what it computes with.
 
     Raises FormatError or GraphError for a text that is no graph, UnsupportedError for an unknown
-    target or a missing function or constant, ShapeError for a constant of another type; when
-    called, ShapeError for arguments that the graph does not take, HostCallError for a function
-    whose result is not what the graph says.
+    target, numerics or precision, or a missing function or constant, ShapeError for a constant of
+    another type; when called, ShapeError for arguments that the graph does not take, HostCallError
+    for a function whose result is not what the graph says.
     """
 
     def __init__(
@@ -34,13 +34,14 @@ class CompiledGraph:
         graph: str | _dvm.Graph,
         *,
         target: str = "cpu",
-        numerics: str = "widened",
+        numerics: str = "default",
         precision: str = "highest",
         functions: Mapping[str, Callable[..., Any]] | None = None,
         constants: Mapping[str, Any] | None = None,
     ) -> None:
         if not isinstance(graph, (str, _dvm.Graph)):
             raise TypeError(f"a graph is a text, not {type(graph).__name__}")
+        Options(target, numerics, precision)  # refuses what there is not
         self._given: dict[str, Any] = {
             "graph": graph,
             "numerics": numerics,

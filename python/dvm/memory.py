@@ -6,6 +6,7 @@ to the pool, and the next one of about that size takes it without the page fault
 
 from __future__ import annotations
 
+import operator
 from dataclasses import dataclass
 
 from dvm import _dvm
@@ -51,10 +52,17 @@ def set_cache_limit(limit: int) -> int:
 
     Raises:
         ValueError: the limit is negative.
+        TypeError: the limit is no whole number.
     """
-    if limit < 0:
+    try:
+        count = operator.index(limit)
+    except TypeError:
+        raise TypeError(
+            f"a cache limit is a whole number of bytes, such as 1 << 30 for 1 GiB, not {limit!r}"
+        ) from None
+    if count < 0:
         raise ValueError(f"a cache limit is a number of bytes, not {limit}")
-    return _dvm.set_cache_limit(limit)
+    return _dvm.set_cache_limit(count)
 
 
 def clear_cache() -> None:

@@ -113,6 +113,7 @@ LIFETIMES = "keep no references to count: pass arrays, return arrays"
 NO_FASTER = "leave it uncompiled, or compile the part of it that computes most"
 PATHS = "see f.why_recompiled() for what told the paths apart"
 ONE_STEP = "compile the function that computes one step"
+AWAITED = "compile the function that does the array work, and call it from the async one"
 OTHER_PYTHON = "use CPython 3.11 to compile; the results are the same"
 REPORT = "this is a bug in dvm; please report it with the program"
 
@@ -689,7 +690,7 @@ PATH_LIMIT = Row("reached the limit of {} paths; calls that match none run uncom
 # ---- one step
 
 GENERATOR_FUNCTION = Row("it is a generator function, whose calls compute nothing", ONE_STEP)
-COROUTINE_FUNCTION = Row("it is an async function, whose calls compute nothing", ONE_STEP)
+COROUTINE_FUNCTION = Row("it is an async function, whose calls compute nothing", AWAITED)
 
 # ---- other python
 

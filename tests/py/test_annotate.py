@@ -266,5 +266,5 @@ def test_a_package_may_be_a_leaf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         assert compiled.stats.opaque == 2
     finally:
         dvm.annotate("their_package", leaf=False)
-    with pytest.raises(dvm.CaptureError, match="top-level name"):
+    with pytest.raises(dvm.CaptureError, match="leaf= can be said"):
         dvm.annotate("their_package", pure=True)

@@ -39,7 +39,7 @@ def graph(body: str, **options: Any) -> dvm.CompiledGraph:
     return dvm.CompiledGraph("graph v1 {\n" + body + "\n}", **options)
 
 
-@pytest.fixture(params=[("cpu", "widened"), ("cpu", "strict"), ("ascend910b1", "widened")])
+@pytest.fixture(params=[("cpu", "default"), ("cpu", "strict"), ("ascend910b1", "default")])
 def how(request: Any) -> dict[str, str]:
     return dict(zip(("target", "numerics"), request.param, strict=True))
 

@@ -2,8 +2,10 @@
 
 import itertools
 import json
+import os
 import re
 import shlex
+import subprocess
 import sys
 from pathlib import Path
 
@@ -17,15 +19,42 @@ NEEDS_TORCH = ("torch.md", "torch-ops.md")
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md"))]
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_python_blocks_run(page: Path) -> None:
-    """Blocks of one page share their variables; `>>>`-free, asserts speak for themselves."""
+READ = [page for page in PAGES if "```python\n" in page.read_text("utf-8")]
+#: how often each page is read: what a block says must not depend on the machine's mood
+TIMES = 10 if os.environ.get("DVM_TEST_WHOLE") else 1
+
+
+@pytest.mark.timeout(300)  # a page of PyTorch takes ten seconds on a quiet machine
+@pytest.mark.parametrize("time", range(TIMES))
+@pytest.mark.parametrize("page", READ, ids=lambda page: page.name)
+def test_blocks_run_as_a_reader_runs_them(page: Path, time: int, tmp_path: Path) -> None:
     if page.name in NEEDS_TORCH:
         pytest.importorskip("torch")
-    variables: dict[str, object] = {"__name__": page.stem}
-    for match in re.finditer(r"^```python\n(.*?)^```", page.read_text("utf-8"), re.S | re.M):
-        line = page.read_text("utf-8")[: match.start()].count("\n") + 1
-        exec(compile("\n" * line + match[1], str(page), "exec"), variables)
+    script = Path(__file__).with_name("read_page.py")
+    done = subprocess.run(
+        [sys.executable, "-I", script, page],
+        cwd=tmp_path,
+        env={name: value for name, value in os.environ.items() if not name.startswith("DVM_")},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, f"reading {time}: {done.stderr[-3000:]}"
+
+
+def test_the_commands_of_the_readme_run(tmp_path: Path) -> None:
+    """As they stand there, but for the one that takes long and writes where users keep settings."""
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    text = (ROOT / "README.md").read_text("utf-8")
+    found = re.findall(r"^    \.venv/bin/python (-m dvm .*?)(?:  #.*)?$", text, re.M)
+    assert len(found) > 3
+    for command in found:
+        if "calibrate" in command:
+            continue
+        line = [sys.executable, "-I", *shlex.split(command)]
+        done = subprocess.run(line, cwd=tmp_path, capture_output=True, text=True)
+        assert done.returncode == 0, (command, done.stderr)
+        assert done.stdout
+    assert (tmp_path / "page.html").stat().st_size > 10_000
 
 
 def test_the_readme_has_an_example() -> None:
@@ -48,8 +77,25 @@ def test_links_and_paths_lead_somewhere(page: Path) -> None:
     for name in re.findall(r"`((?:cpp|python|tests|docs|examples|tools|scripts)/[\w./-]*)`", text):
         assert (ROOT / name).exists(), name
     for target, heading in re.findall(r"\]\((?!https?:)([^)#]*)#([^)]+)\)", text):
-        headings = re.findall(r"^#+ (.*)$", (page.parent / target).read_text("utf-8"), re.M)
+        there = page.parent / target if target else page
+        headings = re.findall(r"^#+ (.*)$", there.read_text("utf-8"), re.M)
         assert heading in [name.lower().replace(" ", "-") for name in headings], heading
+
+
+def test_documents_cite_what_a_reader_can_open() -> None:
+    """No notes that are not in the tree; and a page links a paper where it first speaks of it."""
+    folders = ("cpp", "python", "tests", "benchmarks", "examples", "tools", "cmake", "docs")
+    files = [path for folder in folders for path in (ROOT / folder).rglob("*")]
+    text_files = (".cpp", ".h", ".def", ".inc", ".py", ".cmake", ".md", ".dvmtest")
+    notes = re.compile(r"\bDESIGN\b(?:,| section|\.md)|\bfacts/[a-z-]+\.md")
+    for path in [*files, *ROOT.glob("*.md")]:
+        if path.suffix in text_files and path != Path(__file__).resolve():
+            assert not notes.search(path.read_text("utf-8")), path
+    for page in PAGES:
+        text = page.read_text("utf-8")
+        cited = re.search(r"\bpaper\b", text)
+        link = re.search(r"\[[^\]]*\]\(https://(?:arxiv\.org|www\.usenix\.org)/", text)
+        assert not cited or (link and link.start() <= cited.start()), page
 
 
 def rows_of(text: str) -> list[list[str]]:

@@ -72,6 +72,9 @@ HERE: dict[str, Callable[[], object]] = {
     "capture_refused": lambda: dvm.compile(lambda x: x).inspect("graph"),
 }
 
+# rows whose hint is what the place that raises them says: the reason's own advice, for one
+HINTED_WHERE_RAISED = {"capture_refused", "bad_annotation"}
+
 # row -> C++ test file that expects it by its enumerator
 IN_CPP = {
     "plan_invalid": "tests/cpp/runtime/plan_verify_test.cpp",
@@ -97,8 +100,10 @@ def test_error(row: str) -> None:
     with pytest.raises(dvm.Error) as caught:
         HERE[row]()
     error = caught.value
-    assert (error.code, type(error).__name__, error.hint) == (code, class_name, hint)
-    assert re.fullmatch(rf"{code} .+\. Hint: {re.escape(hint)}\.", str(error), re.DOTALL)
+    assert (error.code, type(error).__name__) == (code, class_name)
+    assert error.hint == hint or row in HINTED_WHERE_RAISED
+    says = rf" Hint: {re.escape(error.hint)}\." if error.hint else ""
+    assert re.fullmatch(rf"{code} .+[.?]{says}", str(error), re.DOTALL)
     assert type(error).__module__ == "dvm"
     assert getattr(dvm, class_name) is type(error)
 

@@ -14,14 +14,17 @@ import dvm
 PACKAGE = Path(dvm.__file__).parent
 ROOT = Path(__file__).resolve().parents[2]
 EXTENSIONS = sorted(PACKAGE.glob("*.so"))
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+#: what pip calls it; `dvm` is somebody else's project on PyPI
+DISTRIBUTION = PROJECT["name"]
 
 
 def test_version_is_the_installed_one() -> None:
-    assert dvm.__version__ == metadata.version("dvm")
+    assert dvm.__version__ == metadata.version(DISTRIBUTION)
 
 
 def test_numpy_is_the_only_runtime_dependency() -> None:
-    required = [line for line in metadata.requires("dvm") or [] if "extra ==" not in line]
+    required = [line for line in metadata.requires(DISTRIBUTION) or [] if "extra ==" not in line]
     assert required == ["numpy>=2"]
 
 
@@ -59,12 +62,37 @@ def test_extension_exports_its_init_function_alone(extension: Path) -> None:
 
 def test_the_package_promises_what_it_is() -> None:
     """Read from the sources: the installed metadata are made of them."""
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-    assert project["requires-python"] == ">=3.11,<3.12"
-    assert "Programming Language :: Python :: 3.11" in project["classifiers"]
+    assert PROJECT["requires-python"] == ">=3.11,<3.12"
+    assert "Programming Language :: Python :: 3.11" in PROJECT["classifiers"]
     readme = (ROOT / "README.md").read_text("utf-8")
     assert "PyTorch" in readme
-    assert "dvm[torch]" in readme
-    assert project["optional-dependencies"]["torch"] == ["torch==2.13.0"]
-    assert not any("torch" in need for need in project["dependencies"])
+    assert PROJECT["optional-dependencies"]["torch"] == ["torch==2.13.0"]
+    assert not any("torch" in need for need in PROJECT["dependencies"])
     assert "CPython 3.11" in readme
+
+
+def test_nobody_is_told_to_install_somebody_elses_package() -> None:
+    """Until there is a release, every `pip install` of the tree is one from the checkout."""
+    assert DISTRIBUTION != "dvm"
+    told = [
+        page for folder in ("docs", "examples", "python") for page in (ROOT / folder).rglob("*")
+    ]
+    installed = []
+    for page in [*ROOT.glob("*.md"), *told]:
+        if page.suffix in (".md", ".py", ".ipynb"):
+            for what in re.findall(r"pip install +(\S+)", page.read_text("utf-8")):
+                installed.append(what.strip("`'\"").partition("[")[0])
+    assert "." in installed
+    assert not {"dvm", DISTRIBUTION} & set(installed)
+    readme = (ROOT / "README.md").read_text("utf-8")
+    assert f"'{DISTRIBUTION}'" in readme or f"`{DISTRIBUTION}`" in readme
+
+
+def test_the_backend_is_found_by_its_name() -> None:
+    """Without an import of dvm: torch finds it as an entry point."""
+    (found,) = {
+        (point.name, point.value)
+        for point in metadata.entry_points(group="torch_dynamo_backends")
+        if point.dist is not None and point.dist.name == DISTRIBUTION
+    }
+    assert found == ("dvm", "dvm.torch.backend:backend")

@@ -54,11 +54,12 @@ constexpr std::array<ClassText, 8> kClasses = {{
      "permutes the axes; `slice` takes one start, step (not 0) and extent per axis, none of which "
      "may leave the operand."},
     {OpClass::whole, "Whole arrays",
-     "Arrays of their own that one step of the Plan makes on the host, on simulated targets too. "
-     "`update`, `scatter` and `put_along` write in place where nothing else needs the operand. Of "
-     "the two latter `c` may have size 1 along an axis in place of equal elements, and f is the op "
-     "that `with` names, if any. An index out of range, or a mask of which another number is true "
-     "than `size`, gives the call up."},
+     "Arrays of their own, each made by one step of the Plan. On simulated targets `iota`, `scan`, "
+     "`fold`, `fold_where`, `argmax`, `argmin`, `gather` and `take_along` are Programs, which the "
+     "cores run; the host makes the others. `update`, `scatter` and `put_along` write in place "
+     "where nothing else needs the operand. Of the two latter `c` may have size 1 along an axis in "
+     "place of equal elements, and f is the op that `with` names, if any. An index out of range, "
+     "or a mask of which another number is true than `size`, gives the call up."},
     {OpClass::opaque, "Opaque",
      "A call of a host function named by `callee`. Types are declared, and checked against what "
      "a `call` gives; symbols in them that no input binds are bound by these results. Of further "

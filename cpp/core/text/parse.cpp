@@ -15,6 +15,7 @@
 #include "core/graph/graph.h"
 #include "core/text/elements.h"
 #include "core/text/text_lexer.h"
+#include "core/text/unknown.h"
 
 namespace dvm::core {
 
@@ -86,7 +87,11 @@ class GraphParser {
     lexer_.expect("=");
     const std::string_view name = lexer_.word("an op");
     const std::optional<Op> op = op_from_text(name);
-    if (!op) lexer_.error("unknown op '" + std::string(name) + "'");
+    if (!op) {
+      std::vector<std::string> ops;
+      for (const OpInfo& known : all_ops()) ops.emplace_back(known.name);
+      lexer_.error(unknown("op", name, ops));
+    }
     node.op = *op;
     if (lexer_.next_is("(")) lexer_.list("(", ")", [&] { node.inputs.push_back(value()); });
     node.type = type();
@@ -104,7 +109,11 @@ class GraphParser {
     Type type;
     const std::string_view name = lexer_.word("a dtype");
     const std::optional<DType> dtype = dtype_from_text(name);
-    if (!dtype) lexer_.error("unknown dtype '" + std::string(name) + "'");
+    if (!dtype) {
+      std::vector<std::string> dtypes;
+      for (int d = 0; d < kDTypeCount; ++d) dtypes.emplace_back(to_string(static_cast<DType>(d)));
+      lexer_.error(unknown("dtype", name, dtypes));
+    }
     type.dtype = *dtype;
     type.shape = dims();
     return type;

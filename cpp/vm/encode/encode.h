@@ -1,7 +1,7 @@
 // Kernel + sizes and strides of one call -> Programs. Runs on every call: no heap, no locks.
 //
 //   bind    concrete sizes; size-1 dims dropped, contiguous dims merged          (bind.cpp)
-//   tile    Algorithm 1 of the DVM paper as DESIGN section 3 refines it          (tiler.cpp)
+//   tile    Algorithm 1 of the DVM paper, refined                                (tiler.cpp)
 //   emit    slots by liveness, flags, instructions into the arena                (emit.cpp)
 #pragma once
 

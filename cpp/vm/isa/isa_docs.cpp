@@ -13,8 +13,9 @@ constexpr const char* kIntroduction =
 
 Rendered from the tables of `cpp/vm/isa` and `cpp/vm/target`; a test keeps it current.
 
-A Program is a list of tile instructions that every core runs once per tile (DVM paper, section 4).
-Its listing is that of the paper's Fig. 6; `cpp/vm/text/listing.h` has the grammar.
+A Program is a list of tile instructions that every core runs once per tile. The idea and the form of
+the listing are those of section 4 and Fig. 6 of the
+[DVM paper](https://arxiv.org/abs/2603.24239); `cpp/vm/text/listing.h` has the grammar.
 Loads and stores move whole tiles between global memory (streams) and local memory (slots). All
 other instructions compute on slots, on scalars where the table says so, and on targets that stream
 operands also on contiguous global memory.

@@ -12,7 +12,7 @@
 //   std::byte* scratch()                               memory for those of gathers and products
 //   void execute_chain(const ChainArgs&, const Tile&)  runs a chain, say by vm/isa/chain.h
 // The Core decides what is checked; the loop itself only decodes, and a few nanoseconds per
-// instruction are all it may take (facts/cpu-performance.md, section 1).
+// instruction are all it may take.
 #pragma once
 
 #include <algorithm>

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/text/text_lexer.h"
+#include "core/text/unknown.h"
 #include "vm/text/assemble_instruction.h"
 #include "vm/text/listing.h"
 #include "vm/verify/tile.h"
@@ -58,7 +59,11 @@ class Assembler {
     in_.expect("=");
     const std::string_view name = in_.word("a target");
     const TargetTraits* target = find_target(name);
-    if (target == nullptr) in_.error("unknown target '" + std::string(name) + "'");
+    if (target == nullptr) {
+      std::vector<std::string> targets;
+      for (const TargetTraits& known : all_targets()) targets.emplace_back(known.name);
+      in_.error(core::unknown("target", name, targets));
+    }
     return *target;
   }
 

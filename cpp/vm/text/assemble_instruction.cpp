@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "core/text/unknown.h"
 #include "vm/isa/reduce_source.h"
 
 namespace dvm::vm {
@@ -98,11 +99,19 @@ void InstructionParser::finish() {
   }
 }
 
-void InstructionParser::parse_mnemonic(Parsed& insn) {
+Insn InstructionParser::parse_name() {
   const std::string_view name = in_.word("an instruction");
   const auto known = insn_from_listing_name(name);
-  if (!known) in_.error("unknown instruction '" + std::string(name) + "'");
-  insn.fixed.insn = *known;
+  if (!known) {
+    std::vector<std::string> names;
+    for (int i = 0; i < kInsnCount; ++i) names.push_back(listing_name(static_cast<Insn>(i)));
+    in_.error(core::unknown("instruction", name, names));
+  }
+  return *known;
+}
+
+void InstructionParser::parse_mnemonic(Parsed& insn) {
+  insn.fixed.insn = parse_name();
   in_.expect(".");
   if (insn.fixed.is_chain()) {
     insn.fixed.dtype = DType{};
@@ -376,10 +385,7 @@ void InstructionParser::parse_steps(Parsed& insn) {
     MicroOp op;
     op.dst = parse_place();
     in_.expect("=");
-    const std::string_view name = in_.word("an instruction");
-    const auto known = insn_from_listing_name(name);
-    if (!known) in_.error("unknown instruction '" + std::string(name) + "'");
-    op.insn = *known;
+    op.insn = parse_name();
     in_.expect(".");
     op.dtype = parse_listing_dtype(in_);
     const InsnInfo& row = info(op.insn);

@@ -23,6 +23,7 @@ class InstructionParser {
  private:
   struct Parsed;
 
+  Insn parse_name();
   void parse_mnemonic(Parsed& insn);
   void parse_operand(Parsed& insn);
   void parse_attribute(Parsed& insn);

@@ -6,6 +6,7 @@
 #include <limits>
 #include <type_traits>
 
+#include "core/text/unknown.h"
 #include "vm/isa/program_builder.h"
 
 namespace dvm::vm {
@@ -58,7 +59,13 @@ std::optional<DType> listing_dtype_from_text(std::string_view text) {
 DType parse_listing_dtype(core::TextLexer& in) {
   const std::string_view text = in.word("a dtype");
   const auto dtype = listing_dtype_from_text(text);
-  if (!dtype) in.error("unknown dtype '" + std::string(text) + "'");
+  if (!dtype) {
+    std::vector<std::string> dtypes;
+    for (int d = 0; d < core::kDTypeCount; ++d) {
+      dtypes.push_back(listing_dtype(static_cast<DType>(d)));
+    }
+    in.error(core::unknown("dtype", text, dtypes));
+  }
   return *dtype;
 }
 

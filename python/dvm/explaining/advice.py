@@ -7,6 +7,11 @@ is in dvm.reasons.
 
 from __future__ import annotations
 
+from typing import Any
+
+from dvm import _dvm
+from dvm.reasons import Reason
+
 VALUE = "each value is a path of its own: pass it as an array or a number that nothing branches on"
 STABLE = "make such changes once, before the first call"
 
@@ -110,3 +115,12 @@ def advice_for_drop(code: str) -> str:
 def advice_for_rule(rule: str) -> str:
     """Return what to do about two operations that a rule keeps apart."""
     return RULES[rule]
+
+
+def advice_for_fallback(compiled: _dvm.Compiled[..., Any]) -> str | None:
+    """Return what to do about the last of a function's `fallback_reasons`; None if unknown."""
+    last = [path["reason"] for path in _dvm.paths(compiled) if path["reason"]][-1:]
+    for reason in (_dvm.refusal(compiled), _dvm.limit(compiled), *last):
+        if isinstance(reason, Reason):
+            return reason.advice
+    return None

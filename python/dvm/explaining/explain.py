@@ -6,16 +6,18 @@ The report itself (text, dict, HTML) is in `report`, which is only imported when
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Never
 
-from dvm import _dvm
+from dvm import _dvm, errors
 from dvm.compiling import compile, is_of_torch
 
 if TYPE_CHECKING:
     from dvm.explaining.report import Report
 
 
-def explain(fn: Callable[..., Any], *, verbose: bool = False) -> Callable[..., Any]:
+def explain(
+    fn: Callable[..., Any], *misplaced: Never, verbose: bool = False, **named: Never
+) -> Callable[..., Any]:
     """Return a function that calls `fn` with its arguments and returns a `Report` of the call.
 
     `fn` is a compiled function, or a plain one, which is compiled for the cpu first. The call is a
@@ -24,7 +26,12 @@ def explain(fn: Callable[..., Any], *, verbose: bool = False) -> Callable[..., A
     decided and how long compilation took; it holds that anyway.
 
     What torch.compile made, and modules, have a report of their own: `dvm.torch.explain`.
+
+    Raises:
+        TypeError: for arguments of the call, which go to what is returned: `dvm.explain(f)(x)`.
     """
+    if misplaced or named:
+        raise errors.misplaced("explain")
     if is_of_torch(fn):
         from dvm import torch
 

@@ -11,6 +11,8 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from dvm import _dvm, errors
+from dvm.explaining.advice import advice_for_fallback
+from dvm.reasons import AT_ONCE
 
 if TYPE_CHECKING:
     from dvm.magpy_capture import PathSpec
@@ -24,9 +26,7 @@ STAGES = {"graph": None, "fused": "fuse", "tiles": "tile", "bytecode": "encode"}
 
 def record(compiled: _dvm.Compiled[..., Any], spec: PathSpec) -> None:
     """Keep the sizes of a recorded call under the text of each of its graphs."""
-    for step in spec.steps:
-        if step[0] == "run":
-            compiled.recorded[str(step[1])] = spec.sizes
+    compiled.recorded |= spec.recorded
 
 
 def bound(compiled: _dvm.Compiled[..., Any], args: Any, kwargs: Any) -> tuple[Any, ...]:
@@ -64,12 +64,51 @@ def inspect(compiled: _dvm.Compiled[..., Any], stage: str, args: Any, kwargs: An
         paths = _dvm.paths(compiled)
     sizes = _sizes_of_call(compiled, args, kwargs) if args or kwargs else None
     texts = texts_of(compiled, paths, stage, sizes)
-    if not texts:
-        why = compiled.fallback_reasons or ["it was not called yet"]
-        raise errors.make("capture_refused", f"{compiled.label} has no compiled path: {why[-1]}")
-    if len(texts) == 1:
+    headed = [(f"graph {index}", text) for index, text in enumerate(texts)]
+    headed += _turns(compiled, paths, stage, set())
+    if not headed:
+        raise no_path(compiled)
+    if len(headed) == 1 and texts:
         return texts[0]
-    return "\n".join(f"# graph {index}\n{text}" for index, text in enumerate(texts))
+    return "\n".join(f"# {heading}\n{text}" for heading, text in headed)
+
+
+def _turns(
+    compiled: _dvm.Compiled[..., Any], paths: list[_dvm.PathRecord], stage: str, shown: set[int]
+) -> list[tuple[str, str]]:
+    """Return a stage of the graphs of loops that these paths hold, under a heading each.
+
+    A turn goes one of several ways, which are paths of their own; sizes are those of a turn that
+    was captured. `shown` are loops that have been: a function that calls itself has one within
+    itself.
+    """
+    lines = "\n".join(path["steps"] for path in paths if not path["reason"])
+    headed = []
+    for known in vars(compiled).get("loops", {}).values():
+        at = "{}:{}".format(*known.begin)
+        if known.rolled is None or id(known) in shown:
+            continue
+        if not re.search(rf" = loop .*# {re.escape(at)}$", lines, re.M):
+            continue
+        shown.add(id(known))
+        ways = _dvm.loop_paths(known.rolled.loop)
+        for number, way in enumerate(ways):
+            for graph in GRAPH.findall(way["graph"]) if not way["reason"] else ():
+                text = _stage_text(compiled, graph, stage, known.rolled.recorded[graph])
+                headed.append((f"loop at {at}, way {number}", text))
+        headed += _turns(compiled, ways, stage, shown)  # loops within
+    return headed
+
+
+def no_path(compiled: _dvm.Compiled[..., Any]) -> errors.Error:
+    """Return the exception for a question about a path where none was captured."""
+    why: str = "it was not called yet"
+    hint: str | None = AT_ONCE
+    if compiled.fallback_reasons:
+        why, hint = compiled.fallback_reasons[-1], advice_for_fallback(compiled)
+    elif compiled.stats.calls:
+        why = f"none of its {compiled.stats.calls} calls was captured"
+    return errors.make("capture_refused", f"{compiled.label} has no compiled path: {why}", hint)
 
 
 def texts_of(

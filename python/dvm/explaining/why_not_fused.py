@@ -12,6 +12,7 @@ from typing import Any
 
 from dvm import _dvm
 from dvm.explaining.advice import advice_for_rule
+from dvm.explaining.inspection import no_path
 from dvm.explaining.lines import Answers
 from dvm.explaining.operations import Operation, fused_graphs, operations, select
 
@@ -56,6 +57,8 @@ def why_not_fused(
     """See `Compiled.why_not_fused`."""
     paths = _dvm.paths(compiled)
     known = operations(paths)
+    if not known:
+        raise no_path(compiled)
     texts = [text for path in paths for text in fused_graphs(path)]
     answers: dict[tuple[bool, str, str], Separation] = {}
     for first in select(known, a):

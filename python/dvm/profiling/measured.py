@@ -12,9 +12,9 @@ import statistics
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Never
 
-from dvm import _dvm, memory
+from dvm import _dvm, errors, memory
 from dvm.explaining.lines import quoted
 from dvm.profiling.machine import Roofs, roofs
 from dvm.profiling.profile import Profile, percent, table
@@ -259,6 +259,27 @@ class MeasuredProfile(Profile):
                 bars.setdefault(row, []).append(Bar(begin / 1000, end / 1000, name or what))
         title = f"{self.function} on {self.target}"
         return image(svg(title, [Row(*row) for row in bars.items() if row[1]], [], "us"), title)
+
+    def what_if(self, **_choice: Any) -> Never:
+        """Refused: what another choice would cost is known of simulated cores alone."""
+        raise self._of_simulated("what_if")
+
+    def tiles(self, _kernel: str | None = None) -> Never:
+        """Refused, as `what_if`."""
+        raise self._of_simulated("tiles")
+
+    def refused(self) -> Never:
+        """Refused, as `what_if`."""
+        raise self._of_simulated("refused")
+
+    def _of_simulated(self, name: str) -> errors.Error:
+        target = next(target for target in _dvm.target_names if target != self.target)
+        return errors.make(
+            "unsupported",
+            f"{name} asks the model of simulated cores, and {self.function} was measured on "
+            f"the {self.target}",
+            f"dvm.profile(f, target={target!r})(x).{name}(...)",
+        )
 
     def trace_events(self) -> list[dict[str, Any]]:
         """Return the timeline: the call, its steps and what each thread worked."""

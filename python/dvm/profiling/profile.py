@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any, Never
 
 from dvm import _dvm, errors
 from dvm.compiling import compile, is_of_torch
@@ -114,9 +115,10 @@ class Profile(ABC):
 
 def profile(
     fn: Callable[..., Any] | CompiledGraph,
-    *,
+    *misplaced: Never,
     target: str | None = None,
     profile_overrides: Mapping[str, float] | None = None,
+    **named: Never,
 ) -> Callable[..., Profile]:
     """Return a function that calls `fn` with its arguments and returns a `Profile` of the call.
 
@@ -135,7 +137,10 @@ def profile(
     Raises:
         UnsupportedError: for a target or a parameter that does not exist, or for parameters of a
             target that is not simulated.
+        TypeError: for arguments of the call, which go to what is returned: `dvm.profile(f)(x)`.
     """
+    if misplaced or named:
+        raise errors.misplaced("profile")
     return profile_of(_subject(fn, target), dict(profile_overrides or {}))
 
 
@@ -144,7 +149,11 @@ def profile_of(subject: Subject, overrides: dict[str, float]) -> Callable[..., P
     if subject.target != "cpu":
         _dvm.timing_table(subject.target, overrides)  # refuses what there is not
     elif overrides:
-        raise errors.make("unsupported", "the cpu is measured; it has no profile_overrides")
+        raise errors.make(
+            "unsupported",
+            "profile_overrides are parameters of simulated cores, and the cpu is measured",
+            f"give a target, too: {', '.join(t for t in _dvm.target_names if t != 'cpu')}",
+        )
 
     def profiled(*args: Any, **kwargs: Any) -> Profile:
         subject.serve(args, kwargs)  # of torch's graphs it finds the target
@@ -170,7 +179,7 @@ def _subject(fn: Callable[..., Any] | CompiledGraph, target: str | None) -> Subj
         return FunctionSubject(compile(fn, target=target or "cpu"))
     if target is None or fn.options.target == target:
         return FunctionSubject(fn)
-    return FunctionSubject(compile(fn.__wrapped__, target=target, numerics=fn.options.numerics))
+    return FunctionSubject(compile(fn, name=fn.label, **{**asdict(fn.options), "target": target}))
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:

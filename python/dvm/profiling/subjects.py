@@ -70,8 +70,14 @@ class FunctionSubject:
                 compiled(*args, **kwargs)
             if compiled.stats.hits > hits:
                 return
+        from dvm.explaining.advice import advice_for_fallback
+
         reasons = compiled.fallback_reasons or [str(compiled.why_recompiled())]
-        raise errors.make("capture_refused", f"{compiled.label} runs uncompiled: {reasons[-1]}")
+        raise errors.make(
+            "capture_refused",
+            f"{compiled.label} runs uncompiled: {reasons[-1]}",
+            advice_for_fallback(compiled),
+        )
 
     def paths(self) -> list[_dvm.PathRecord]:
         return _dvm.paths(self.compiled)

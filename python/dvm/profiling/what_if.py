@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from numbers import Integral
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 from dvm import _dvm, errors
 from dvm.explaining.operations import Operation
@@ -200,15 +201,20 @@ def _asked(kernel: Kernel, own: dict[str, Any], tile: Tile) -> Any:
     split = own["split"]
     if split is None:
         sides = tile if isinstance(tile, tuple) else (tile, tile)
-        if len(sides) == 2 and all(side >= 1 for side in sides):
+        if len(sides) == 2 and all(is_count(side) for side in sides):
             return ("sums", *sides)
         what = "of rows and columns, as (128, 256)"
     else:
         size = own["sizes"][split]
-        if not isinstance(tile, tuple) and 1 <= tile <= size:
+        if is_count(tile) and tile <= size:
             return (split, tile)
-        what = f"1 to {size}"
-    raise errors.make("unsupported", f"a tile of {kernel.name} is {what}, not {tile}")
+        what = f"a whole number from 1 to {size}"
+    raise errors.make("unsupported", f"a tile of {kernel.name} is {what}, not {tile!r}")
+
+
+def is_count(value: object) -> TypeGuard[int]:
+    """Whether it is a whole number of at least 1."""
+    return isinstance(value, Integral) and int(value) >= 1
 
 
 def _own_buffer(kernel: Kernel, place: int) -> int:
@@ -249,23 +255,36 @@ def what_if(
     profile_overrides: Mapping[str, float] | None,
 ) -> WhatIf:
     """See `SimulatedProfile.what_if`."""
+    for name, pair in (("fuse", fuse), ("split", split)):
+        if pair is not None and (isinstance(pair, str) or len(pair) != 2):
+            raise errors.make(
+                "unsupported", f"{name} takes two operations, as ('sum', 'sqrt'), not {pair!r}"
+            )
     if fuse is not None or split is not None:
         if any(given is not None for given in (kernel, tile, cores, slots, target)):
             raise errors.make(
-                "unsupported", "another fusion goes with profile_overrides, and nothing else"
+                "unsupported",
+                "fuse and split may be given with profile_overrides, but with no other choice",
             )
         return fused_otherwise(profile, fuse, split, profile_overrides or {})
     where = target or profile.target
     if where == "cpu":
-        raise errors.make("unsupported", "the cpu is measured: dvm.profile(f, target='cpu')")
+        raise errors.make(
+            "unsupported",
+            "what another choice costs is modelled of simulated cores, and the cpu is measured",
+            "dvm.profile(f, target='cpu')(x) measures it",
+        )
     overrides = {**profile.overrides, **(profile_overrides or {})}
     _dvm.timing_table(where, overrides)
     traits: dict[str, int] = {}
     for name, value in (("cores", cores), ("local_bytes", slots)):
         if value is None:
             continue
-        if value < 1:
-            raise errors.make("unsupported", f"{name} must be at least 1, not {value}")
+        if not is_count(value):
+            given = {"local_bytes": "slots"}.get(name, name)
+            raise errors.make(
+                "unsupported", f"{given} is a whole number of at least 1, not {value!r}"
+            )
         traits[name] = value
     words = []
     chosen = None

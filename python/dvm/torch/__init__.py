@@ -7,7 +7,7 @@
     dvm.torch.profile(train)(x)      # of whatever calls what is compiled
     dvm.torch.report()               # all graphs of the process
 
-Needs the extra `torch`: pip install 'dvm[torch]'. docs/torch.md has more.
+Needs the extra `torch`: pip install '.[torch]'. docs/torch.md has more.
 """
 
 from dvm.torch.backend import Options

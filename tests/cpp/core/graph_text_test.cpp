@@ -181,8 +181,16 @@ TEST(GraphText, ErrorsNameTheLineAndWhatWasExpected) {
   EXPECT_EQ(edited("[1, 64]", "[9, 8]"),
             "graph, line 2: integer out of range [9, 4611686018427387904]");
   EXPECT_EQ(edited("%4 =", "%5 ="), "graph, line 7: expected value %4 next");
-  EXPECT_EQ(edited("mul(", "mull("), "graph, line 8: unknown op 'mull'");
-  EXPECT_EQ(edited("f32[n, s1] @", "f31[n, s1] @"), "graph, line 3: unknown dtype 'f31'");
+  EXPECT_EQ(edited("mul(", "mull("), "graph, line 8: unknown op 'mull'; did you mean 'mul'?");
+  EXPECT_EQ(edited("f32[n, s1] @", "f31[n, s1] @"),
+            "graph, line 3: unknown dtype 'f31'; did you mean 'f32'?");
+  EXPECT_EQ(edited("mul(", "multiply("),
+            "graph, line 8: unknown op 'multiply'; did you mean 'mul'?");
+  EXPECT_EQ(edited("mul(", "qqqqq("), "graph, line 8: unknown op 'qqqqq'");
+  EXPECT_EQ(
+      edited("f32[n, s1] @", "float32[n, s1] @"),
+      "graph, line 3: unknown dtype 'float32'; there are bool, i8, i16, i32, i64, u8, u16, u32, "
+      "u64, f16, f32, f64, bf16");
   EXPECT_EQ(edited("f32[n, s1] @", "f32[n,, s1] @"),
             "graph, line 3: dim expression, column 1: expected a number, a name or '(', found the "
             "end");

@@ -25,7 +25,7 @@ core::ErrorCode code_of(const std::function<void()>& f) {
   return core::ErrorCode::internal;
 }
 
-// DESIGN, section 3: the worked example of the paper.
+// The worked example of the DVM paper (Fig. 6).
 TEST(RunPass, TilesTheWorkedExample) {
   EXPECT_EQ(run_pass("tile", "target=ascend910b3 numerics=strict s0=32 s1=1024", kAdd),
             "r0:\n  sizes [32768], tile [832], tail 320 of dim 0, 40 tiles of 832 elements\n");

@@ -1,5 +1,5 @@
-// prepare + encode: the worked example of DESIGN section 3 (paper Fig. 6), and random Regions run
-// on the plainest core against the reference evaluator.
+// prepare + encode: the worked example of the DVM paper (Fig. 6), and random Regions run on the
+// plainest core against the reference evaluator.
 #include "vm/encode/encode.h"
 
 #include <gtest/gtest.h>

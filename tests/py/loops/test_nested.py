@@ -20,7 +20,7 @@ def steps_of(compiled: Any, step: str) -> int:
     loops = vars(compiled).get("loops", {}).values()
     rolled = [known.rolled.loop for known in loops if known.rolled]
     paths = [path for loop in rolled for path in _dvm.loop_paths(loop)]
-    return sum(step in line.split() for path in paths for line in path.splitlines())
+    return sum(step in line.split() for path in paths for line in path["steps"].splitlines())
 
 
 def mirrored(a, b):

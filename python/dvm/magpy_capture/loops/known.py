@@ -29,11 +29,15 @@ PLAIN = (Literal, Host, Size)
 
 @dataclass
 class Rolled:
-    """A loop that was rolled: its native object, what its turns do, and those lowered so far."""
+    """A loop that was rolled: its native object, what its turns do, and those lowered so far.
+
+    recorded: of the text of each graph of a turn, the sizes that the turn had.
+    """
 
     loop: Any
     body: Body = field(default_factory=Body)
     shapes: set[int] = field(default_factory=set)
+    recorded: dict[str, dict[str, int]] = field(default_factory=dict)
 
 
 @dataclass

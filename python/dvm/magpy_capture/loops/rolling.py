@@ -256,6 +256,7 @@ class Loops(Part):
         rolled.body.take(spec.steps, carried, len(loop.variables), within)
         if not _dvm.add_to_loop(rolled.loop, spec):
             raise refuse(reasons.LOOP_EFFECT, "cannot be compiled")
+        rolled.recorded |= spec.recorded
 
     # ---- the step
 

@@ -103,6 +103,11 @@ class PathSpec:
     sizes: dict[str, int] = field(default_factory=dict)  # of symbols, in the recorded call
 
     @property
+    def recorded(self) -> dict[str, dict[str, int]]:
+        """The sizes that its graphs had, by their text."""
+        return {str(step[1]): self.sizes for step in self.steps if step[0] == "run"}
+
+    @property
     def computes(self) -> bool:
         """Whether it has more than single objects to do: arrays, or turns of a loop."""
         return any(step[0] in ("run", "loop") for step in self.steps)
