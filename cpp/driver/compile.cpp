@@ -138,12 +138,8 @@ core::DTypeSet widened_halves(const Options& options) {
 }
 
 fuser::Limits region_limits(const vm::TargetTraits& target) {
-  return {.steps = vm::kMaxSteps,
-          .tensors = vm::kMaxGlobals,
-          .values = vm::kMaxValues,
-          .shapes = vm::kMaxShapes - 1,
-          // A factor that is made for a tile is read where it lies.
-          .factors = target.streams};
+  // A factor that is made for a tile is read where it lies.
+  return {.region = core::kRegionBudget, .factors = target.streams};
 }
 
 std::string print(const fuser::Fusion& fusion) {

@@ -9,18 +9,13 @@
 
 #include "core/dims/facts.h"
 #include "core/graph/region.h"
+#include "core/graph/region_budget.h"
 
 namespace dvm::fuser {
 
-// What one Region may hold; the encoder's limits, which this folder does not know.
 struct Limits {
-  int steps = 64;        // operations, broadcasts included
-  int tensors = 32;      // inputs and outputs
-  int values = 192;      // inputs, scalars and results of operations
-  int shapes = 32;       // distinct ones
-  int kept = 16;         // values to be stored where rows are too long to be computed one by one
-  int levels = 4;        // reductions one behind the other
-  bool factors = false;  // steps that make the left factor of a product join its Region
+  core::RegionBudget region;  // of each
+  bool factors = false;       // steps that make the left factor of a product join its Region
 };
 
 struct FusedRegion {

@@ -110,10 +110,9 @@ std::optional<Refusal> Grouping::merge(Value producer, Value consumer, bool edge
   }
   Members members = members_of(a, b);
   // Cheap and telling, so first: most graphs are cut here.
-  if (static_cast<int>(members.size()) > limits_.steps) {
-    return Refusal{"step-limit",
-                   "a Region holds at most " + std::to_string(limits_.steps) + " operations"};
-  }
+  core::RegionBudget least = core::kNothingUsed;
+  least.steps = static_cast<int>(members.size());
+  if (std::optional<Refusal> refusal = over_budget(least)) return refusal;
   for (Value v : members) inside_[static_cast<size_t>(v)] = 1;
   std::optional<Refusal> refusal = check_reductions(members, *space);
   if (!refusal) refusal = check_product(members, *space);
@@ -265,9 +264,16 @@ std::optional<Refusal> Grouping::check_levels(const Members& members) {
       return is_inside(reader) && (reduces || level(reader) > level(v));
     });
   }
-  if (kept <= limits_.kept && levels <= limits_.levels) return std::nullopt;
-  return Refusal{"row-limit", "rows too long for a tile would need " + std::to_string(levels) +
-                                  " passes more, and " + std::to_string(kept) + " values between"};
+  core::RegionBudget use = core::kNothingUsed;
+  use.kept = kept;
+  use.levels = levels;
+  return over_budget(use);
+}
+
+std::optional<Refusal> Grouping::over_budget(const core::RegionBudget& use) const {
+  const std::optional<core::Excess> excess = core::find_excess(use, limits_.region);
+  if (!excess) return std::nullopt;
+  return Refusal{excess->rule, "the Region would hold " + excess->text()};
 }
 
 std::optional<Refusal> Grouping::check_outputs(const Members& members, const Shape& space) const {
@@ -329,22 +335,12 @@ std::optional<Refusal> Grouping::check_limits(const Members& members) const {
     add_operands(v);
   }
   for (Value v : inputs) add_shape(v);
-  const int steps = static_cast<int>(members.size() + broadcasts.size()) + copies;
-  const int tensors = static_cast<int>(inputs.size()) + outputs;
-  const int values = steps + static_cast<int>(inputs.size() + scalars.size());
-  auto over = [](const char* rule, const char* what, int count, int limit) {
-    return count <= limit ? std::nullopt
-                          : std::optional(Refusal{
-                                rule, "the Region would hold " + std::to_string(count) + " " +
-                                          what + " of at most " + std::to_string(limit)});
-  };
-  std::optional<Refusal> refusal = over("step-limit", "operations", steps, limits_.steps);
-  if (!refusal) refusal = over("tensor-limit", "tensors", tensors, limits_.tensors);
-  if (!refusal) refusal = over("value-limit", "values", values, limits_.values);
-  if (!refusal) {
-    refusal = over("shape-limit", "shapes", static_cast<int>(shapes.size()), limits_.shapes);
-  }
-  return refusal;
+  core::RegionBudget use = core::kNothingUsed;
+  use.steps = static_cast<int>(members.size() + broadcasts.size()) + copies;
+  use.tensors = static_cast<int>(inputs.size()) + outputs;
+  use.values = use.steps + static_cast<int>(inputs.size() + scalars.size());
+  use.shapes = static_cast<int>(shapes.size()) + (copies > 0 ? 1 : 0);  // that of one number
+  return over_budget(use);
 }
 
 // Makes one place in the sequence of the places of two groups; false where a path between them

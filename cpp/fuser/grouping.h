@@ -67,6 +67,7 @@ class Grouping {
   std::optional<Refusal> check_levels(const Members& members);
   std::optional<Refusal> check_outputs(const Members& members, const core::Shape& space) const;
   std::optional<Refusal> check_limits(const Members& members) const;
+  std::optional<Refusal> over_budget(const core::RegionBudget& use) const;
   bool unite_places(int kept, int dropped);
   void unite(int kept, int dropped, Members members, core::Shape space);
   Members members_of(int a, int b) const;

@@ -58,16 +58,19 @@ struct KnownChain {
 };
 thread_local uint64_t era = 1;
 
-// Found by the address of the instruction, at its place or soon behind it.
-KnownChain& known_chain(const vm::Instruction& insn) {
+// Found by the address of the instruction, at its place or soon behind it. None where the thread's
+// first one finds no memory for any.
+KnownChain* known_chain(const vm::Instruction& insn) {
   constexpr size_t kKept = 8, kTries = 4;
   // Large, and mostly never touched.
-  thread_local const auto chains = std::make_unique_for_overwrite<KnownChain[]>(kKept);
+  thread_local std::unique_ptr<KnownChain[]> chains;
+  if (!chains) chains.reset(new (std::nothrow) KnownChain[kKept]);
+  if (!chains) return nullptr;
   const size_t first = reinterpret_cast<uintptr_t>(&insn) / sizeof(uint64_t);
   KnownChain* free = nullptr;
   for (size_t i = 0; i < kTries; ++i) {
     KnownChain& chain = chains[(first + i) % kKept];
-    if (chain.insn == &insn && chain.era == era) return chain;
+    if (chain.insn == &insn && chain.era == era) return &chain;
     if (free == nullptr && (chain.era != era || i + 1 == kTries)) free = &chain;
   }
   free->insn = &insn;
@@ -75,7 +78,7 @@ KnownChain& known_chain(const vm::Instruction& insn) {
   free->width = width_of(insn);
   free->repeats.reset();
   free->may_use_lanes = false;
-  return *free;
+  return free;
 }
 
 // Whether computing an element twice gives the same: nothing that is read is written over.
@@ -217,22 +220,24 @@ void begin_chains() noexcept { ++era; }
 bool has_chain_registers() { return chain_bodies(simd_level(), sizeof(float)) != nullptr; }
 
 bool run_chain_in_registers(const ChainArgs& args) noexcept {
-  KnownChain& known = known_chain(*args.insn);
-  const ChainBodies* bodies = chain_bodies(simd_level(), known.width);
+  KnownChain* const known = known_chain(*args.insn);
+  if (known == nullptr) return false;
+  const ChainBodies* bodies = chain_bodies(simd_level(), known->width);
   if (bodies == nullptr) return false;
-  return known.width == sizeof(float) ? run_whole<float>(*bodies, args, known)
-                                      : run_whole<double>(*bodies, args, known);
+  return known->width == sizeof(float) ? run_whole<float>(*bodies, args, *known)
+                                       : run_whole<double>(*bodies, args, *known);
 }
 
 void run_chain(const ChainArgs& args, const vm::KernelTable& kernels) noexcept {
   if (run_chain_in_registers(args)) return;
-  KnownChain& known = known_chain(*args.insn);
-  const ChainBodies* bodies = chain_bodies(simd_level(), known.width);
+  KnownChain* const known = known_chain(*args.insn);
+  if (known == nullptr) return run_plain(args, kernels);
+  const ChainBodies* bodies = chain_bodies(simd_level(), known->width);
   if (bodies == nullptr || vm::sums_rows(*args.insn) || may_repeat(args)) {
     return run_plain(args, kernels);
   }
-  if (known.width == sizeof(float)) return OverItself(args).run<float>(*bodies, kernels, known);
-  OverItself(args).run<double>(*bodies, kernels, known);
+  if (known->width == sizeof(float)) return OverItself(args).run<float>(*bodies, kernels, *known);
+  OverItself(args).run<double>(*bodies, kernels, *known);
 }
 
 }  // namespace dvm::cpu

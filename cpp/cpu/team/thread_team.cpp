@@ -6,10 +6,12 @@
 #include <charconv>
 #include <chrono>
 #include <csignal>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <exception>
 #include <string>
+#include <utility>
 
 #include "core/error.h"
 #include "cpu/team/placement.h"
@@ -23,6 +25,7 @@ namespace {
 
 constexpr int kMaxThreads = 1024;
 constexpr int kCaller = -1;  // in place of the number of a worker
+constexpr std::chrono::seconds kAskAgainAfter{1};
 
 int hardware_threads() { return std::min(usable_cores(), kMaxThreads); }
 
@@ -76,7 +79,14 @@ void ThreadTeam::set_threads(int threads) {
 }
 
 int ThreadTeam::threads() const {
-  return ThreadLimit::of(threads_.load(std::memory_order_relaxed));
+  return ThreadLimit::of(std::min(threads_.load(std::memory_order_relaxed), available()));
+}
+
+int ThreadTeam::available() const {
+  const int available = available_.load(std::memory_order_relaxed);
+  if (available == INT_MAX) return available;
+  const bool asks = std::chrono::steady_clock::now() >= asks_again_.load(std::memory_order_relaxed);
+  return asks ? INT_MAX : available;
 }
 
 bool ThreadTeam::asleep() const { return sleepers_.load(std::memory_order_relaxed) > 0; }
@@ -116,7 +126,7 @@ void ThreadTeam::run(int64_t count, int64_t chunk, Work work, void* context) {
     ~Free() { busy.store(false, std::memory_order_release); }
   } const free{busy_};  // also where the workers cannot be changed
   spin_ns_.store(static_cast<int64_t>(vm::cost_table().spin_ns), std::memory_order_relaxed);
-  const int all = threads_.load(std::memory_order_relaxed);
+  const int all = std::min(threads_.load(std::memory_order_relaxed), available());
   if (static_cast<int>(workers_.size()) != all - 1) adjust_workers(all - 1);
   publish(static_cast<uint32_t>(count), static_cast<uint32_t>(chunk), threads() - 1, work, context);
   for (Chunk mine; take(mine, kCaller);) finish(mine);
@@ -231,9 +241,18 @@ void ThreadTeam::start_workers(int count) {
     for (int worker = 0; worker < count; ++worker) {
       workers_.emplace_back([this, worker] { worker_loop(worker); });
     }
+    available_.store(INT_MAX, std::memory_order_relaxed);
   } catch (const std::exception&) {
-    // The system has no more threads, or no memory: the team is what it could get.
-    set_threads(static_cast<int>(workers_.size()) + 1);
+    // The system has no more threads now, or no memory: the team is what it could get.
+    const int started = static_cast<int>(workers_.size()) + 1;
+    available_.store(started, std::memory_order_relaxed);
+    asks_again_.store(std::chrono::steady_clock::now() + kAskAgainAfter, std::memory_order_relaxed);
+    if (std::exchange(has_told_, true)) return;
+    std::fprintf(
+        stderr,
+        "[dvm.threads] the system has %d of the %d threads that dvm is to use; it is asked "
+        "again each second\n",
+        started, count + 1);
   }
 }
 

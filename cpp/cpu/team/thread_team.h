@@ -8,6 +8,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <climits>
 #include <cstdint>
 #include <thread>
 #include <vector>
@@ -24,7 +25,9 @@ class ThreadTeam {
   ThreadTeam(const ThreadTeam&) = delete;
   ThreadTeam& operator=(const ThreadTeam&) = delete;
 
-  int threads() const;            // that a job of the calling thread may use (ThreadLimit)
+  // That a job of the calling thread may use (ThreadLimit). Fewer than were set for as long as the
+  // system has no more.
+  int threads() const;
   void set_threads(int threads);  // caller included, at least 1; from the next run() on
   // Whether run() would have to wake a worker, which costs far more than a spinning one.
   bool asleep() const;
@@ -58,11 +61,16 @@ class ThreadTeam {
   void wait_until_done(uint32_t count);
   void adjust_workers(int count);
   void start_workers(int count);
+  int available() const;
   void stop_workers();
   void worker_loop(int worker);
   void wait_for_job(uint32_t seen);
 
   std::atomic<int> threads_;
+  // The threads that the system had, where it had too few, and when to ask for more.
+  std::atomic<int> available_{INT_MAX};
+  std::atomic<std::chrono::steady_clock::time_point> asks_again_;
+  bool has_told_ = false;
   std::atomic<bool> busy_{false};  // a job is running, or the workers change
   // Of the cost table, as the last job found it: idle workers may not look there.
   std::atomic<int64_t> spin_ns_{0};

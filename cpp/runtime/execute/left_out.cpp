@@ -30,27 +30,35 @@ bool is_size(const vm::Kernel& kernel, size_t dim) {
   return has_dim(product.a_shape) || has_dim(product.b_shape) || has_dim(product.shape);
 }
 
-std::vector<LeftOut> left_out(const PlanRegion& region, const int64_t* dims) {
-  std::vector<LeftOut> found;
-  const core::Graph& body = region.region.body;
+std::vector<LeftOutKernel> LeftOutKernels::make(const core::Region& region) {
+  std::vector<LeftOutKernel> made;
+  const core::Graph& body = region.body;
   for (core::Value v = 0; v < body.size(); ++v) {
     const core::Node& node = body.node(v);
     if (core::op_class(node.op) != core::OpClass::elementwise) continue;
     if (!core::may_raise(node.op, node.type.dtype)) continue;
-    LeftOut one;
-    one.dtype = node.type.dtype;
-    for (core::Dim dim : node.type.shape) {
-      if (const auto size = size_of(dim, region.kernel, dims)) one.shape.push_back(*size);
-    }
-    if (one.shape.size() < node.type.shape.size()) continue;
-    if (std::count(one.shape.begin(), one.shape.end(), 0) != 0) continue;
-    core::Region alone{region.region.name, body};
+    core::Region alone{region.name, body};
     alone.body.outputs = {v};
-    one.kernel = vm::prepare(alone);
-    for (core::Dim dim : one.kernel.dims) {
-      one.dims.push_back(size_of(dim, region.kernel, dims).value());
+    made.push_back({v, vm::prepare(alone)});
+  }
+  return made;
+}
+
+std::vector<LeftOut> left_out(const PlanRegion& region, const int64_t* dims) {
+  std::vector<LeftOut> found;
+  const core::Graph& body = region.region.body;
+  for (const LeftOutKernel& one : region.left_out->of(region.region)) {
+    const core::Type& type = body.type(one.value);
+    LeftOut left{one.kernel, {}, type.dtype, {}};
+    for (core::Dim dim : type.shape) {
+      if (const auto size = size_of(dim, region.kernel, dims)) left.shape.push_back(*size);
     }
-    found.push_back(std::move(one));
+    if (left.shape.size() < type.shape.size()) continue;
+    if (std::count(left.shape.begin(), left.shape.end(), 0) != 0) continue;
+    for (core::Dim dim : one.kernel.dims) {
+      left.dims.push_back(size_of(dim, region.kernel, dims).value());
+    }
+    found.push_back(std::move(left));
   }
   return found;
 }

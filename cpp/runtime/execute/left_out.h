@@ -10,7 +10,7 @@ namespace dvm::runtime {
 
 // One such value as a Region of its own, for the sizes of one call.
 struct LeftOut {
-  vm::Kernel kernel;
+  const vm::Kernel& kernel;   // the Region's, as long as that lives
   std::vector<int64_t> dims;  // values of kernel.dims
   core::DType dtype = core::DType::f32;
   std::vector<int64_t> shape;  // of its one output

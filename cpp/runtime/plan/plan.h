@@ -20,6 +20,7 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -28,6 +29,7 @@
 #include "core/dims/facts.h"
 #include "core/graph/region.h"
 #include "runtime/host.h"
+#include "runtime/plan/left_out_kernels.h"
 #include "vm/tile/kernel.h"
 
 namespace dvm::runtime {
@@ -80,6 +82,7 @@ PlanConstant make_constant(const core::Type& type, std::string name, core::Tenso
 struct PlanRegion {
   core::Region region;
   vm::Kernel kernel;  // prepare(region)
+  std::shared_ptr<LeftOutKernels> left_out = std::make_shared<LeftOutKernels>();
 };
 
 struct Plan {

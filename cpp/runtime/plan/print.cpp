@@ -132,7 +132,7 @@ std::string print(const Plan& plan) {
   for (size_t k = 0; k < plan.callees.size(); ++k) {
     out << "  callee " << k << ": " << core::quote(plan.callees[k]) << '\n';
   }
-  for (const auto& [region, kernel] : plan.regions) {
+  for (const auto& [region, kernel, left_out] : plan.regions) {
     out << "  region " << region.name << " = ";
     print_within(out, core::print(region.body));
   }

@@ -98,7 +98,7 @@ class PlanVerifier {
       require(static_cast<int>(dtype) < core::kDTypeCount, "no such element type");
     }
     for (size_t k = 0; k < plan_.regions.size(); ++k) {
-      const auto& [region, kernel] = plan_.regions[k];
+      const auto& [region, kernel, left_out] = plan_.regions[k];
       require(region.name == "r" + std::to_string(k), "a region is not named by its index");
       int inputs = 0, scalars = 0;
       for (const core::Node& node : region.body.nodes()) {
@@ -418,7 +418,7 @@ class PlanVerifier {
   }
 
   void check_run() {
-    const auto& [region, kernel] = plan_.regions[static_cast<size_t>(word(0))];
+    const auto& [region, kernel, left_out] = plan_.regions[static_cast<size_t>(word(0))];
     const auto inputs = operands_[1].words, outputs = operands_[2].words;
     const auto scalars = operands_[4].words;
     require(static_cast<int>(inputs.size()) == kernel.input_count &&

@@ -1,6 +1,7 @@
 #include "runtime/whole/gather.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <type_traits>
 
@@ -26,36 +27,35 @@ IndexPer per_of(Op op) {
 constexpr int64_t kAhead = 8;
 
 // Moves the run of each index, of a size that the compiler knows or any: from the table to the
-// elements, or back.
+// elements, or back. False where an index is out of range.
 enum class To : uint8_t { elements, table };
 template <To kTo, size_t kRun>
-void move_line(const Line& line) {
+bool move_line(const Line& line) {
+  bool stray = false;
   const int64_t count = line.dim.size;
   const auto run = kRun == 0 ? static_cast<size_t>(line.run) : kRun;
-  const auto move = [&](int64_t i) {
-    std::byte *place = line.place(i), *element = line.element(i);
+  const auto move = [&](const Line& from, int64_t i) {
+    std::byte *place = from.place(i, stray), *element = from.element(i);
     std::memcpy(kTo == To::elements ? element : place, kTo == To::elements ? place : element, run);
   };
   if constexpr (kRun == 0) {
+    bool looks_ahead = false;
     for (int64_t i = 0; i + kAhead < count; ++i) {
-      __builtin_prefetch(line.place(i + kAhead));
-      move(i);
+      __builtin_prefetch(line.place(i + kAhead, looks_ahead));
+      move(line, i);
     }
-    for (int64_t i = std::max<int64_t>(count - kAhead, 0); i < count; ++i) move(i);
+    for (int64_t i = std::max<int64_t>(count - kAhead, 0); i < count; ++i) move(line, i);
   } else if (line.dim.index == sizeof(int64_t) && line.dim.table == 0 && line.step == kRun &&
              line.dim.elements == kRun) {
     // Adjacent indices of adjacent elements, which is nearly all of them.
     Line dense = line;
     dense.dim = {count, 0, sizeof(int64_t), kRun};
     dense.step = kRun;
-    for (int64_t i = 0; i < count; ++i) {
-      std::byte *place = dense.place(i), *element = dense.element(i);
-      std::memcpy(kTo == To::elements ? element : place, kTo == To::elements ? place : element,
-                  kRun);
-    }
+    for (int64_t i = 0; i < count; ++i) move(dense, i);
   } else {
-    for (int64_t i = 0; i < count; ++i) move(i);
+    for (int64_t i = 0; i < count; ++i) move(line, i);
   }
+  return !stray;
 }
 
 template <To kTo>
@@ -76,12 +76,13 @@ auto mover_of(int64_t run) {
   }
 }
 
-// Combines what is there with the elements of each index.
+// Combines what is there with the elements of each index. False as above.
 template <typename T, typename Combine>
-void combine_line(const Line& line, Combine combine) {
+bool combine_line(const Line& line, Combine combine) {
+  bool stray = false;
   const int64_t row = line.run / static_cast<int64_t>(sizeof(T));
   for (int64_t i = 0; i < line.dim.size; ++i) {
-    T* const to = reinterpret_cast<T*>(line.place(i));
+    T* const to = reinterpret_cast<T*>(line.place(i, stray));
     const T* const from = reinterpret_cast<const T*>(line.element(i));
     if (row == 1) {
       *to = combine(*to, *from);
@@ -89,34 +90,47 @@ void combine_line(const Line& line, Combine combine) {
       for (int64_t j = 0; j < row; ++j) to[j] = combine(to[j], from[j]);
     }
   }
+  return !stray;
+}
+
+// Whether f(line) is true of all lines, each of which it is called for.
+template <typename F>
+bool all_lines(const Indexed& all, F f) {
+  bool done = true;
+  all.for_each_line([&](const Line& line) { done &= f(line); });
+  return done;
 }
 
 // Most ops are called, not inlined, so that their loop is compiled once for all of them.
 template <typename T>
-[[gnu::noinline]] void combine_by_calls(const Indexed& all, T (*combine)(T, T)) {
-  all.for_each_line([combine](const Line& line) { combine_line<T>(line, combine); });
+[[gnu::noinline]] bool combine_by_calls(const Indexed& all, T (*combine)(T, T)) {
+  return all_lines(all, [combine](const Line& line) { return combine_line<T>(line, combine); });
 }
 
 template <typename Combine, typename... Any>
 constexpr bool kIsOneOf = (std::is_same_v<Combine, Any> || ...);
 
-void combine_all(const Indexed& all, Op with, DType dtype) {
+bool combine_all(const Indexed& all, Op with, DType dtype) {
   namespace scalar = core::scalar;
+  bool done = true;
   core::dispatch(dtype, [&]<DType D>() {
     using T = Storage<D>;
     core::with_binary<D>(with, [&]<typename Combine>(Combine) {
       if constexpr (kIsOneOf<Combine, scalar::add, scalar::sub, scalar::mul, scalar::maximum,
                              scalar::minimum>) {
-        all.for_each_line([](const Line& line) { combine_line<T>(line, Combine{}); });
+        done = all_lines(all, [](const Line& line) { return combine_line<T>(line, Combine{}); });
       } else {
-        combine_by_calls<T>(all, [](T a, T b) -> T { return Combine{}(a, b); });
+        done = combine_by_calls<T>(all, [](T a, T b) -> T { return Combine{}(a, b); });
       }
     });
   });
+  return done;
 }
 
 }  // namespace
 
+// Indices are looked at before anything is written. Where another thread has written one since,
+// what was made, which nobody has seen, is given up.
 bool run_gather(Op op, const BufferView& table, const BufferView& indices, const BufferView& result,
                 int axis, vm::Target& target) {
   const auto all = Indexed::of(per_of(op), table, indices, result, axis);
@@ -125,26 +139,22 @@ bool run_gather(Op op, const BufferView& table, const BufferView& indices, const
     return gather_by_program(op, table, indices, result, axis, *on);
   }
   const auto move = mover_of<To::elements>(all->run());
-  all->share_lines(target, [move](const Line& line) { move(line); });
-  return true;
+  std::atomic<bool> done{true};
+  all->share_lines(target, [move, &done](const Line& line) {
+    if (!move(line)) done.store(false, std::memory_order_relaxed);
+  });
+  return done.load(std::memory_order_relaxed);
 }
 
 bool run_scatter(Op op, std::optional<Op> with, const BufferView& indices,
                  const BufferView& elements, const BufferView& table, int axis) {
   const auto all = Indexed::of(per_of(op), table, indices, elements, axis, true);
   if (!all || !all->in_range()) return false;
-  if (!with) {
-    all->for_each_line(mover_of<To::table>(all->run()));
-    return true;
-  }
-  const auto run = [&] { combine_all(*all, *with, table.dtype); };
-  if (core::may_raise(*with, table.dtype)) {
-    run();
-  } else {
-    const core::KeepFpFlags keep;
-    run();
-  }
-  return true;
+  if (!with) return all_lines(*all, mover_of<To::table>(all->run()));
+  const auto run = [&] { return combine_all(*all, *with, table.dtype); };
+  if (core::may_raise(*with, table.dtype)) return run();
+  const core::KeepFpFlags keep;
+  return run();
 }
 
 }  // namespace dvm::runtime

@@ -104,7 +104,7 @@ bool Indexed::in_range() const {
   }
   if (lines.rank_ == 0) lines.dims_[lines.rank_++] = {1};
   lines.indices_ = indices_;
-  lines.run_ = 1;
+  lines.run_ = lines.extent_ = 1;
   bool inside = true;
   lines.for_each_line([&](const Line& line) {
     inside = inside && is_in_range(line.indices, line.dim.size, line.dim.index, extent_);

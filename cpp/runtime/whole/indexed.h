@@ -29,11 +29,15 @@ class Indexed {
     Dim dim;
     int64_t extent, step, run;  // of the table's axis; bytes that move for each index
 
-    // Of an index in range, where it begins in the table.
-    std::byte* place(int64_t i) const {
-      int64_t index = *reinterpret_cast<const int64_t*>(indices + i * dim.index);
+    // Where it begins in the table. An index is looked at as it is used, in one read, for another
+    // thread may write it at any time: one out of range is `stray`, and stands for the first place.
+    std::byte* place(int64_t i, bool& stray) const {
+      const auto* const at = reinterpret_cast<const int64_t*>(indices + i * dim.index);
+      int64_t index = __atomic_load_n(at, __ATOMIC_RELAXED);
       index += index >> 63 & extent;
-      return table + index * step + i * dim.table;
+      const bool outside = static_cast<uint64_t>(index) >= static_cast<uint64_t>(extent);
+      stray = stray || outside;
+      return table + (outside ? 0 : index) * step + i * dim.table;
     }
     std::byte* element(int64_t i) const { return elements + i * dim.elements; }
   };
@@ -47,12 +51,15 @@ class Indexed {
 
   // Whether all indices are in [-extent, extent), whether or not anything moves.
   bool in_range() const;
+  bool moves_nothing() const {
+    const auto is_empty = [](const Dim& dim) { return dim.size == 0; };
+    return run_ == 0 || extent_ == 0 || std::any_of(dims_, dims_ + rank_, is_empty);
+  }
 
   // Calls f(line) in the order of the indices.
   template <typename F>
   void for_each_line(F f) const {
-    const auto is_empty = [](const Dim& dim) { return dim.size == 0; };
-    if (run_ == 0 || std::any_of(dims_, dims_ + rank_, is_empty)) return;
+    if (moves_nothing()) return;
     const int last = rank_ - 1;
     Line line{indices_, table_, elements_, dims_[last], extent_, step_, run_};
     int64_t at[core::kMaxRank + 1] = {};
@@ -76,9 +83,9 @@ class Indexed {
   void share_lines(vm::Target& target, F f) const {
     const Dim* const widest = std::max_element(
         dims_, dims_ + rank_, [](const Dim& a, const Dim& b) { return a.size < b.size; });
+    if (moves_nothing()) return;
     int64_t indices = 1;
     for (const Dim* dim = dims_; dim != dims_ + rank_; ++dim) indices *= dim->size;
-    if (indices == 0 || run_ == 0) return;
     struct Shared {
       const Indexed& all;
       int widest;

@@ -3,6 +3,7 @@
 #include "runtime/whole/masks.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <memory>
 #include <new>
@@ -66,18 +67,24 @@ class Mask {
 
   int64_t total() const { return before_[static_cast<size_t>(blocks_)]; }
 
-  // Calls f(from, to) with the position of each that is true, and how many were before it.
+  // Calls f(from, to) with the position of each that is true, and how many were before it. False
+  // where another thread has written the mask since it was counted; `to` is below the total even
+  // then.
   template <typename F>
-  void choose(vm::Target& target, F f) const {
+  bool choose(vm::Target& target, F f) const {
     struct Shared {
       const Mask& mask;
       F& f;
+      std::atomic<bool> as_counted{true};
     } shared{*this, f};
     const auto work = [](void* context, int64_t begin, int64_t end) noexcept {
-      const Shared& all = *static_cast<Shared*>(context);
-      for (int64_t k = begin; k < end; ++k) all.mask.choose_of(k, all.f);
+      Shared& all = *static_cast<Shared*>(context);
+      for (int64_t k = begin; k < end; ++k) {
+        if (!all.mask.choose_of(k, all.f)) all.as_counted.store(false, std::memory_order_relaxed);
+      }
     };
     target.share(blocks_, static_cast<double>(kBlock), work, &shared);
+    return shared.as_counted.load(std::memory_order_relaxed);
   }
 
  private:
@@ -104,23 +111,22 @@ class Mask {
   // Without a branch for each: what is not chosen is written over by what comes next, of which
   // there is something as long as not all have been seen.
   template <typename F>
-  void choose_of(int64_t block, F f) const {
+  bool choose_of(int64_t block, F f) const {
     const uint8_t* const mask = at(block);
-    const int64_t begin = block * kBlock;
+    const int64_t begin = block * kBlock, all = before_[static_cast<size_t>(block + 1)];
     int64_t to = before_[static_cast<size_t>(block)], end = size(block), i = 0;
-    if (to == before_[static_cast<size_t>(block + 1)]) return;
-    while (mask[end - 1] == 0) --end;
+    if (to == all) return true;
+    while (end > 0 && mask[end - 1] == 0) --end;
+    const auto look = [&](int64_t at) {
+      f(begin + at, std::min(to, all - 1));
+      to += mask[at] != 0;
+    };
     for (; i + kWord <= end; i += kWord) {
       if (load_word(mask + i) == 0) continue;
-      for (int64_t j = 0; j < kWord; ++j) {
-        f(begin + i + j, to);
-        to += mask[i + j] != 0;
-      }
+      for (int64_t j = 0; j < kWord; ++j) look(i + j);
     }
-    for (; i < end; ++i) {
-      f(begin + i, to);
-      to += mask[i] != 0;
-    }
+    for (; i < end; ++i) look(i);
+    return to == all;
   }
 
   int64_t count_, blocks_;
@@ -129,8 +135,8 @@ class Mask {
   const uint8_t* data_ = nullptr;
 };
 
-void find_positions(const Mask& mask, int64_t* positions, vm::Target& target) {
-  mask.choose(target, [positions](int64_t from, int64_t to) { positions[to] = from; });
+bool find_positions(const Mask& mask, int64_t* positions, vm::Target& target) {
+  return mask.choose(target, [positions](int64_t from, int64_t to) { positions[to] = from; });
 }
 
 }  // namespace
@@ -140,13 +146,10 @@ bool run_nonzero(const BufferView& mask, const BufferView& result, vm::Target& t
   if (!all || all->total() != result.shape[0]) return false;
   std::byte* const data = result.data;
   const int64_t step = result.strides[0];
-  if (step == sizeof(int64_t)) {
-    find_positions(*all, reinterpret_cast<int64_t*>(data), target);
-  } else {
-    all->choose(target,
-                [=](int64_t from, int64_t to) { element<int64_t>(data, to * step) = from; });
-  }
-  return true;
+  if (step == sizeof(int64_t))
+    return find_positions(*all, reinterpret_cast<int64_t*>(data), target);
+  return all->choose(target,
+                     [=](int64_t from, int64_t to) { element<int64_t>(data, to * step) = from; });
 }
 
 bool run_compress(const BufferView& a, const BufferView& mask, const BufferView& result, int axis,
@@ -160,19 +163,17 @@ bool run_compress(const BufferView& a, const BufferView& mask, const BufferView&
     const std::byte* const from = a.data;
     std::byte* const to = result.data;
     const int64_t step = a.strides[0];
-    core::dispatch_size(a.dtype, [&]<typename T>() {
-      all->choose(target, [=](int64_t i, int64_t k) {
+    return core::dispatch_size(a.dtype, [&]<typename T>() {
+      return all->choose(target, [=](int64_t i, int64_t k) {
         std::memcpy(to + k * int64_t{sizeof(T)}, from + i * step, sizeof(T));
       });
-      return true;
     });
-    return true;
   }
   // Rows are moved as those of any positions.
   const std::unique_ptr<int64_t[]> positions(new (std::nothrow)
                                                  int64_t[static_cast<size_t>(total)]);
   if (!positions) return false;
-  find_positions(*all, positions.get(), target);
+  if (!find_positions(*all, positions.get(), target)) return false;
   BufferView indices{
       .data = reinterpret_cast<std::byte*>(positions.get()), .dtype = core::DType::i64, .rank = 1};
   indices.shape[0] = total;

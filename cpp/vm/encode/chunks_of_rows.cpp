@@ -56,7 +56,7 @@ std::optional<ChunksOfRows> chunks_of_rows(const Stage& stage, const TargetTrait
   tiling.tile[row + 1] = columns;
   tiling.tile_elements = tiling.tile[row] * columns;
   for (int d = 0; d < stage.rank; ++d) tiling.tile_count *= tiling.tiles(d);
-  if (tiling.tile[row] > UINT32_MAX) return std::nullopt;
+  if (tiling.tile_elements > kMaxTileElements) return std::nullopt;
   result.chunks = core::sum_chunks(tiling.tile_elements);
   return result;
 }

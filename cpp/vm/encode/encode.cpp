@@ -18,6 +18,7 @@
 #include "vm/encode/followed_product.h"
 #include "vm/encode/product_parts.h"
 #include "vm/encode/product_program.h"
+#include "vm/isa/program_builder.h"
 #include "vm/isa/reduce_source.h"
 #include "vm/tile/dim_order.h"
 #include "vm/tile/partials.h"
@@ -60,7 +61,9 @@ class Encoder {
         watch_(watch),
         compiled_(compiled),
         request_(request),
-        tilings_(tilings) {}
+        tilings_(tilings) {
+    compiled_.stages = scratch_.programs;
+  }
 
   // Appends the Programs of all that the Kernel computes.
   void run(const Kernel& kernel, const Binding& binding) {
@@ -268,13 +271,10 @@ class Encoder {
   }
 
   void append(const Program& program, const Tiling* tiling) {
-    if (compiled_.stage_count == kMaxStages) {
-      core::fail(core::ErrorCode::unsupported,
-                 "a Region needs more than " + std::to_string(kMaxStages) + " Programs");
-    }
+    DVM_CHECK(compiled_.stage_count < kMaxPrograms, "too many Programs of a Region");
     verify_if_asked(program, target_);
     arena_.take(program.words().size());
-    compiled_.stages[compiled_.stage_count++] = program;
+    scratch_.programs[compiled_.stage_count++] = program;
     if (tilings_ != nullptr && tiling != nullptr) tilings_->push_back(*tiling);
   }
   void take_back() {
@@ -327,21 +327,55 @@ Arena::Arena(Arena&&) noexcept = default;
 Arena& Arena::operator=(Arena&&) noexcept = default;
 
 std::span<uint64_t> Arena::take(size_t words) {
-  if (words > capacity_ - used_) {
-    core::fail(core::ErrorCode::unsupported,
-               "the Programs of one call exceed " + std::to_string(capacity_) + " words");
-  }
+  if (words > capacity_ - used_) throw OutOfWords(capacity_);
   used_ += words;
   return {words_.get() + used_ - words, words};
 }
 
+void Arena::reset() {
+  used_ = 0;
+  earlier_.clear();
+}
+
+void Arena::grow() {
+  auto block = std::make_unique_for_overwrite<uint64_t[]>(2 * capacity_);
+  earlier_.push_back(std::exchange(words_, std::move(block)));
+  capacity_ *= 2;
+  used_ = 0;
+}
+
+namespace {
+
+// The list of them, in the Arena that they are in.
+const Program* keep_programs(const Compiled& compiled, Arena& arena) {
+  static_assert(sizeof(Program) % sizeof(uint64_t) == 0 && alignof(Program) <= alignof(uint64_t));
+  const auto count = static_cast<size_t>(compiled.stage_count);
+  const auto words = arena.take(count * sizeof(Program) / sizeof(uint64_t));
+  auto* const kept = reinterpret_cast<Program*>(words.data());
+  std::uninitialized_copy_n(compiled.stages, count, kept);
+  return kept;
+}
+
+}  // namespace
+
 Compiled encode(const Kernel& kernel, const Binding& binding, const TargetTraits& target,
                 Arena& arena, PhaseTimes* times, const TileRequest* request,
                 std::vector<Tiling>* tilings) {
-  Compiled compiled;
-  Stopwatch watch(times);
-  Encoder(target, arena, watch, compiled, request, tilings).run(kernel, binding);
-  return compiled;
+  const size_t known_tilings = tilings != nullptr ? tilings->size() : 0;
+  while (true) {
+    const size_t used = arena.used();
+    try {
+      Compiled compiled;
+      Stopwatch watch(times);
+      Encoder(target, arena, watch, compiled, request, tilings).run(kernel, binding);
+      compiled.stages = keep_programs(compiled, arena);
+      return compiled;
+    } catch (const OutOfWords&) {
+      arena.rewind(used);
+      arena.grow();
+      if (tilings != nullptr) tilings->resize(known_tilings);
+    }
+  }
 }
 
 }  // namespace dvm::vm

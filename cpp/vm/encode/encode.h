@@ -22,8 +22,8 @@ namespace dvm::vm {
 
 struct EncodeScratch;
 
-// Memory of one call's Programs: a bump pointer over a fixed block, reused by the next call, and
-// the scratch of their making.
+// Memory of one call's Programs: a bump pointer over a block, reused by the next call, and the
+// scratch of their making. Where a block has no room for what a call needs, a larger one goes on.
 class Arena {
  public:
   explicit Arena(size_t words = size_t{1} << 14);
@@ -31,17 +31,21 @@ class Arena {
   Arena(Arena&&) noexcept;
   Arena& operator=(Arena&&) noexcept;
 
-  void reset() { used_ = 0; }
+  void reset();
   // What is left; a Program written to its start is kept by take().
   std::span<uint64_t> rest() { return {words_.get() + used_, capacity_ - used_}; }
-  std::span<uint64_t> take(size_t words);  // throws UnsupportedError when full
+  std::span<uint64_t> take(size_t words);  // throws OutOfWords when full
   // Gives back what was taken since `used` words were.
   size_t used() const { return used_; }
+  size_t capacity() const { return capacity_; }
   void rewind(size_t used) { used_ = used; }
+  // Goes on in a block twice as large. What was taken stays where it is until reset().
+  void grow();
   EncodeScratch& scratch() { return *scratch_; }
 
  private:
   std::unique_ptr<uint64_t[]> words_;
+  std::vector<std::unique_ptr<uint64_t[]>> earlier_;
   std::unique_ptr<EncodeScratch> scratch_;
   size_t capacity_, used_ = 0;
 };
@@ -51,11 +55,10 @@ class Arena {
 // Where such a reduction feeds steps, the parts of the Kernel are Programs of their own, and so are
 // outputs that sizes of 1 set apart, and the steps before a product where no core makes them tile
 // by tile.
-inline constexpr int kMaxStages = 48;
 struct Compiled {
   // To be run in this order, each after the one before has ended; but where there are followers,
-  // they are the next Programs behind that of their leader (launch.h).
-  Program stages[kMaxStages];
+  // they are the next Programs behind that of their leader (launch.h). In the Arena, as they are.
+  const Program* stages = nullptr;
   int stage_count = 0;  // 0: nothing to write
   int workspace_count = 0;
   int64_t workspace_bytes[kMaxWorkspaces] = {};
@@ -100,8 +103,8 @@ struct TileRequest;
 // Globals of every Program: inputs, outputs, and workspaces, of which some may have no bytes.
 // With `times` the clock is read between phases. `request` is for the tiling of the first Program,
 // if it has such a one; to `tilings` that of each Program is appended. Throws UnsupportedError
-// where a limit of Programs is exceeded, and InternalError for a Program that is not what it must
-// be.
+// where a limit of Programs is exceeded, which sizes alone do not, and InternalError for a Program
+// that is not what it must be.
 Compiled encode(const Kernel& kernel, const Binding& binding, const TargetTraits& target,
                 Arena& arena, PhaseTimes* times = nullptr, const TileRequest* request = nullptr,
                 std::vector<Tiling>* tilings = nullptr);

@@ -7,7 +7,13 @@
 
 namespace dvm::vm {
 
+// Of one call. Each output of a Region, and each value that its parts keep, may be a Stage of its
+// own, and a Stage three Programs for each of the levels of partial results that any size has.
+inline constexpr int kMaxPrograms = 1024;
+static_assert((kMaxGlobals + kMaxKept) * 3 * 7 <= kMaxPrograms);
+
 struct EncodeScratch {
+  Program programs[kMaxPrograms];
   Stage stage, next, uncut, rows;
   Schedules schedules;
   Drafts drafts;

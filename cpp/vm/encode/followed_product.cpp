@@ -111,8 +111,8 @@ class FollowedEncoder {
     programs[0] = take(encode());
     compiled_.leader = compiled_.stage_count;
     const int count = 1 + static_cast<int>(followers.size());
-    DVM_CHECK(compiled_.leader + count <= kMaxStages, "a product has too many Programs");
-    std::copy_n(programs, count, compiled_.stages + compiled_.leader);
+    DVM_CHECK(compiled_.leader + count <= kMaxPrograms, "a product has too many Programs");
+    std::copy_n(programs, count, scratch_.programs + compiled_.leader);
     compiled_.stage_count += count;
     compiled_.followers = followers;
     if (follows_) compiled_.handed = {product.result, turns, product.handed};

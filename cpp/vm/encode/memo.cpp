@@ -70,6 +70,15 @@ void Memo::make_room() {
   }
 }
 
+void Memo::encode_into(Encoded& encoded, const Kernel& kernel, const Binding& binding,
+                       const TargetTraits& target, PhaseTimes* times) {
+  const size_t capacity = arena_.capacity();
+  encode_watched(kernel, binding, target, arena_, times, encoded);
+  if (arena_.capacity() == capacity) return;
+  // The block before had no room: the next time it is not begun.
+  region_words_ = std::max(region_words_, kKeyWords + arena_.used());
+}
+
 Memo::Entry* Memo::next_entry() {
   static_assert(std::is_trivially_destructible_v<Entry> &&
                 alignof(Entry) <= __STDCPP_DEFAULT_NEW_ALIGNMENT__);
@@ -98,7 +107,7 @@ Memo::Encoded& Memo::encode(const Kernel& kernel, const Binding& binding,
   arena_.take(key.size());
   entry.key = {};  // encode() may throw
   entry.encoded.stamp = 0;
-  encode_watched(kernel, binding, target, arena_, nullptr, entry.encoded);
+  encode_into(entry.encoded, kernel, binding, target, nullptr);
   entry.key = key;
   entry.encoded.stamp = ++stamps_;
   return entry.encoded;
@@ -107,7 +116,7 @@ Memo::Encoded& Memo::encode(const Kernel& kernel, const Binding& binding,
 Memo::Encoded& Memo::encode_anew(const Kernel& kernel, const Binding& binding,
                                  const TargetTraits& target, PhaseTimes& times) {
   make_room();
-  encode_watched(kernel, binding, target, arena_, &times, unkept_);
+  encode_into(unkept_, kernel, binding, target, &times);
   return unkept_;
 }
 

@@ -33,7 +33,7 @@ class Memo {
   // long as it has its stamp.
   Encoded& encode(const Kernel& kernel, const Binding& binding, const TargetTraits& target);
   // Whether the next encoding may lie where earlier ones do.
-  bool starts_over() { return arena_.rest().size() < kRegionWords; }
+  bool starts_over() { return arena_.rest().size() < region_words_; }
   // encode() in any case, for those who ask how long its phases take.
   Encoded& encode_anew(const Kernel& kernel, const Binding& binding, const TargetTraits& target,
                        PhaseTimes& times);
@@ -49,15 +49,18 @@ class Memo {
   };
   static constexpr size_t kSets = 256, kWays = 8;
   using Set = std::array<Place, kWays>;  // the last one encoded in front
-  // Dims, scalars and strides, at most; with the Programs of a Region; all that is kept.
+  // Dims, scalars and strides, at most; with the Programs of nearly any Region; all that is kept.
   static constexpr size_t kKeyWords = 1024, kRegionWords = size_t{1} << 14;
   static constexpr size_t kWords = size_t{1} << 17;
 
   void make_room();
+  void encode_into(Encoded& encoded, const Kernel& kernel, const Binding& binding,
+                   const TargetTraits& target, PhaseTimes* times);
   Entry* next_entry();
 
   uint64_t stamps_ = 0;
   Arena arena_{kWords};
+  size_t region_words_ = kRegionWords;  // the most that a Region has had, if more
   std::array<Set, kSets> sets_;
   // Room for the entries of all places. Each is made when it is met first: pages of what few
   // programs need were much of a first call.

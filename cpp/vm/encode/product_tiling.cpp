@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <limits>
+#include <string>
 
+#include "core/error.h"
 #include "core/math/integers.h"
 #include "vm/target/cost.h"
 
@@ -40,7 +42,11 @@ class CacheTiler {
                      : kTileColumns),
         matrices_(product.batches()) {
     // A grid has room for one dim more.
-    if (product.batch_rank + 3 <= kMaxRank) k_ = part_along_k(rates_.by_tiles ? 16 : 1);
+    if (product.batch_rank + 3 <= kMaxRank) {
+      // Of the smallest tiles.
+      const int64_t side = std::max(std::min(m_, rows_), std::min(n_, columns_));
+      k_ = std::min(part_along_k(rates_.by_tiles ? 16 : 1), kMaxTileElements / side);
+    }
     matrices_ *= ceil_div(product.k.size, k_);
   }
 
@@ -51,6 +57,14 @@ class CacheTiler {
     return (tiles + threads_ - 1) * product_tile_ns(rates_, m, n, k_, !packed_);
   }
 
+  // Whether an instruction has room for the sides, of the factors too.
+  bool is_tile(int64_t m, int64_t n) const {
+    const auto fits = [](int64_t rows, int64_t columns) {
+      return rows <= kMaxTileElements / columns;
+    };
+    return fits(m, n) && fits(m, k_) && fits(n, k_);
+  }
+
   // The least time by the cost table, over halves and halves of those. None has no rows.
   ProductTiling run() const {
     ProductTiling best{0, n_, k_};
@@ -58,7 +72,7 @@ class CacheTiler {
     for (int64_t m = m_;; m = round_up(ceil_div(m, 2), rows_)) {
       for (int64_t n = n_;; n = round_up(ceil_div(n, 2), columns_)) {
         if (n < least_) break;
-        if (const double now = time(m, n); m * n <= most_ && now < least) {
+        if (const double now = time(m, n); m * n <= most_ && is_tile(m, n) && now < least) {
           least = now;
           best = {m, n, k_};
         }
@@ -203,7 +217,15 @@ std::optional<ProductTiling> tile_made_product(const Contraction& product, bool 
 }
 
 ProductTiling tile_product(const Contraction& product, const TargetTraits& target) {
-  if (Matrices(product).are_in_place(target)) return CacheTiler(product, target).run();
+  if (Matrices(product).are_in_place(target)) {
+    const ProductTiling tiling = CacheTiler(product, target).run();
+    if (tiling.m == 0) {
+      core::fail(core::ErrorCode::unsupported, "a product of so long sums has no more than " +
+                                                   std::to_string(kMaxRank - 3) +
+                                                   " dimensions of batches");
+    }
+    return tiling;
+  }
   // Squares of the result that fit beside their factors, in steps of as many elements.
   const auto room = [&](Space space, DType dtype) {
     return target.memory(space).bytes / core::byte_size(dtype);

@@ -6,12 +6,14 @@
 #include <cstdint>
 
 #include "vm/target/target.h"
+#include "vm/tile/bind.h"
 
 namespace dvm::vm {
 
 class SlotAllocator {
  public:
-  static constexpr int kMaxLive = 128;
+  // Every value of a Stage, and what an instruction expands of its operands.
+  static constexpr int kMaxLive = kMaxStageSteps + kMaxStageAccesses + 8;
 
   explicit SlotAllocator(const TargetTraits& target, Space space = Space::ub)
       : SlotAllocator(target.memory(space)) {}

@@ -41,7 +41,7 @@ ProgramBuilder::ProgramBuilder(const TargetTraits& target, std::span<uint64_t> w
 }
 
 uint64_t* ProgramBuilder::take(size_t words) {
-  if (words > words_.size() - used_) too_large("words", static_cast<int64_t>(words_.size()));
+  if (words > words_.size() - used_) throw OutOfWords(words_.size());
   uint64_t* begin = words_.data() + used_;
   used_ += words;
   return begin;

@@ -13,17 +13,27 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 
+#include "core/error.h"
 #include "vm/isa/program.h"
 #include "vm/target/target.h"
 
 namespace dvm::vm {
 
+// There are too few words for a Program, of which more would do.
+class OutOfWords : public core::Error {
+ public:
+  explicit OutOfWords(size_t words)
+      : Error(core::ErrorCode::unsupported, {},
+              "Program exceeds the limit of " + std::to_string(words) + " words") {}
+};
+
 class ProgramBuilder {
  public:
   // `grid`: tiles per dimension, outermost first, at most kMaxRank; `loops`: steps of each loop, at
-  // most kMaxLoops. Throws UnsupportedError here and below when `words`, a table or a length field
-  // is too small.
+  // most kMaxLoops. Throws UnsupportedError here and below when a table or a length field is too
+  // small, and OutOfWords where `words` are too few.
   ProgramBuilder(const TargetTraits& target, std::span<uint64_t> words,
                  std::span<const int64_t> grid, std::span<const int64_t> loops = {});
 

@@ -109,12 +109,12 @@ class Binder {
       const int k = std::countr_zero(rest);
       const KernelValue& value = kernel_.values[at(kernel_.outputs[static_cast<size_t>(k)])];
       if (space_.is_empty(value)) {
-        todo &= ~(1u << k);
+        todo &= ~(OutputMask{1} << k);
         continue;
       }
       const Key key = key_of(value);
       if (chosen == 0) key_ = key;
-      if (key == key_) chosen |= 1u << k;
+      if (key == key_ && std::popcount(chosen) < kMaxStageOutputs) chosen |= OutputMask{1} << k;
     }
     if (chosen == 0) return 0;
     fill_stage(chosen);

@@ -58,12 +58,19 @@ struct StageOutput {
   int16_t value = 0, access = 0;
 };
 
-// Beyond the Kernel's: a sum in a wider type takes two more steps and three values per output.
-// Where tiles must hold the reduced dims there are no such sums, and recompute.h may have that
-// room.
-inline constexpr int kMaxStageSteps = kMaxSteps + 2 * kMaxGlobals;
-inline constexpr int kMaxStageValues = kMaxValues + 3 * kMaxGlobals;
-inline constexpr int kMaxStageAccesses = 2 * kMaxGlobals;
+// Beyond the Kernel's, what the sizes of a call add. A part (kernel_parts.h) may also write what it
+// keeps; bind() leaves what is more to another Stage. A sum in a wider type takes two more steps
+// and values for each output (partials.h), the sum of one number or of nothing a scalar for its
+// step; recompute.h may have what is left of that room. The Stage that reduces partial results
+// reads one for each output that it writes.
+inline constexpr int kMaxStageOutputs = 32;
+inline constexpr int kMaxStageSteps = kMaxSteps + 2 * kMaxStageOutputs;
+inline constexpr int kMaxStageValues = kMaxValues + kMaxSteps + 2 * kMaxStageOutputs;
+inline constexpr int kMaxStageAccesses = 64;
+static_assert(2 * kMaxStageOutputs <= kMaxStageAccesses);
+static_assert(kMaxGlobals + kMaxKept <= kMaxStageAccesses);
+static_assert(kMaxValues + kMaxSteps <= kMaxScalars, "a scalar each, at most");
+static_assert(kMaxStageAccesses <= kMaxStreams);
 
 // Large and reused from call to call: only the counts are reset, never the arrays.
 struct Stage {
@@ -79,7 +86,7 @@ struct Stage {
   KernelStep steps[kMaxStageSteps];
   Scalar scalars[kMaxStageValues];
   StageAccess accesses[kMaxStageAccesses];
-  StageOutput outputs[kMaxGlobals];
+  StageOutput outputs[kMaxStageOutputs];
 
   bool reduces() const { return reduce_begin < reduce_end; }
   DimMask reduced() const {
@@ -98,11 +105,12 @@ struct Stage {
   int16_t add_access(const StageAccess& access);
 };
 
-// Bits of Kernel::outputs.
-using OutputMask = uint32_t;
-static_assert(kMaxGlobals <= 32);
+// Bits of Kernel::outputs: those of the Region, and in a part also what that keeps. And of
+// Stage::outputs.
+using OutputMask = uint64_t;
+static_assert(kMaxGlobals + kMaxKept < 64 && kMaxStageOutputs < 64);
 inline OutputMask all_outputs(const Kernel& kernel) {
-  return static_cast<OutputMask>((uint64_t{1} << kernel.outputs.size()) - 1);
+  return (OutputMask{1} << kernel.outputs.size()) - 1;
 }
 
 inline bool is_output(const Stage& stage, int16_t value) {
@@ -115,9 +123,11 @@ inline bool is_output(const Stage& stage, int16_t value) {
 // (encode/factor_copy.h), of which the first is also for one that is made, and one for each value
 // that parts of a Kernel leave to each other.
 inline constexpr int kFirstCopied = 2, kFirstKept = 4, kMaxWorkspaces = kFirstKept + kMaxKept;
+static_assert(kMaxGlobals + kMaxWorkspaces <= kMaxProgramGlobals);
 
 // Makes the Stage of the first output in `todo` that has elements, along with all that can share
-// it. Returns the outputs left to do. stage.output_count is 0 where nothing had elements.
+// it, up to kMaxStageOutputs. Returns the outputs left to do. stage.output_count is 0 where nothing
+// had elements.
 OutputMask bind(const Kernel& kernel, const Binding& binding, OutputMask todo, Stage& stage);
 
 // The same of all outputs of a Kernel whose reductions feed steps. `in_tile`: the Stage computes

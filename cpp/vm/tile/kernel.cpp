@@ -61,10 +61,8 @@ class Preparer {
     kernel_.output_count = static_cast<int>(kernel_.outputs.size());
     if (kernel_.product) place_product();
     if (kernel_.attention) place_attention();
-    check_limit("tensors", kernel_.operand_count(), kMaxGlobals);
-    check_limit("instructions", static_cast<int64_t>(kernel_.steps.size()), kMaxSteps);
     cut_at_reductions(kernel_);
-    check_limit("tensors kept between its parts", std::ssize(kernel_.kept), kMaxKept);
+    check_budget();
     if (factor_ >= 0) kernel_.before.push_back(before_product());
     return std::move(kernel_);
   }
@@ -104,18 +102,28 @@ class Preparer {
     maker.add_values();
     before.output_count = kernel_.output_count;
     before.output_operands = {kMadeFactor};
-    check_limit("instructions", static_cast<int64_t>(before.steps.size()), kMaxSteps);
+    maker.check_budget();
     kernel_.dims = before.dims;
     return std::move(before);
   }
 
   static size_t at(core::Value v) { return static_cast<size_t>(v); }
 
+  [[noreturn]] void refuse(const std::string& excess) const {
+    core::fail(core::ErrorCode::unsupported, "Region " + kernel_.name + " has " + excess);
+  }
   void check_limit(const char* what, int64_t count, int64_t limit) const {
-    if (count <= limit) return;
-    core::fail(core::ErrorCode::unsupported, "Region " + kernel_.name + " has " +
-                                                 std::to_string(count) + " " + what +
-                                                 ", the limit is " + std::to_string(limit));
+    if (count > limit)
+      refuse(std::to_string(count) + " " + what + " of at most " + std::to_string(limit));
+  }
+  void check_budget() const {
+    core::RegionBudget use = core::kNothingUsed;
+    use.steps = static_cast<int>(kernel_.steps.size());
+    use.tensors = kernel_.operand_count();
+    use.values = static_cast<int>(kernel_.values.size());
+    use.shapes = static_cast<int>(kernel_.shapes.size());
+    use.kept = static_cast<int>(kernel_.kept.size());
+    if (const auto excess = core::find_excess(use, core::kRegionBudget)) refuse(excess->text());
   }
 
   void find_live() {
@@ -147,7 +155,7 @@ class Preparer {
     auto found = std::find(kernel_.shapes.begin(), kernel_.shapes.end(), of);
     if (found == kernel_.shapes.end()) found = kernel_.shapes.insert(found, of);
     const auto index = found - kernel_.shapes.begin();
-    check_limit("distinct shapes", index + 1, kMaxShapes);
+    check_limit("shapes", index + 1, kMaxShapes);
     return static_cast<uint8_t>(index);
   }
 

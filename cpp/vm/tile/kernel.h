@@ -12,15 +12,19 @@
 #include <vector>
 
 #include "core/graph/region.h"
+#include "core/graph/region_budget.h"
 #include "vm/isa/program.h"
 
 namespace dvm::vm {
 
-inline constexpr int kMaxSteps = 64;    // instructions of one Region before loads and stores
-inline constexpr int kMaxGlobals = 32;  // tensors a Region may read and write
-inline constexpr int kMaxValues = 192;  // inputs, scalars and computed values of a Region
-inline constexpr int kMaxShapes = 32;   // distinct shapes among them
-inline constexpr int kMaxKept = 16;     // values that its parts leave to each other
+// Of one Region: instructions before loads and stores; tensors that it reads and writes; inputs,
+// scalars and computed values; distinct shapes among them; values that its parts leave to each
+// other.
+inline constexpr int kMaxSteps = core::kRegionBudget.steps;
+inline constexpr int kMaxGlobals = core::kRegionBudget.tensors;
+inline constexpr int kMaxValues = core::kRegionBudget.values;
+inline constexpr int kMaxShapes = core::kRegionBudget.shapes;
+inline constexpr int kMaxKept = core::kRegionBudget.kept;
 // In the place of an operand: the left factor of a product that the Region makes itself.
 inline constexpr int16_t kMadeFactor = -2;
 

@@ -62,7 +62,7 @@ class Cutter {
     std::vector<int> first(level_.size(), -1);  // level of the first reader
     for (auto step = kernel_.steps.rbegin(); step != kernel_.steps.rend(); ++step) {
       int& level = level_[at(step->dst)];
-      const bool moves = late || step->insn == Insn::broadcast || step->insn == Insn::copy;
+      const bool moves = late || is_made_anew(*step);
       if (step->axes == 0 && moves) level = std::max(level, first[at(step->dst)]);
       for (int k = 0; k < step->arity; ++k) {
         int& reader = first[at(step->src[k])];
@@ -71,15 +71,32 @@ class Cutter {
     }
   }
 
+  // Broadcasts and copies of scalars, which each part makes for itself: what they are made of is
+  // smaller.
+  static bool is_made_anew(const KernelStep& step) {
+    return step.insn == Insn::broadcast || step.insn == Insn::copy;
+  }
+  // The value that waits in memory for a part that reads `v`.
+  int16_t origin(int16_t v) const {
+    while (is_computed(v) && is_made_anew(kernel_.steps[at(value(v).index)]))
+      v = kernel_.steps[at(value(v).index)].src[0];
+    return v;
+  }
+
   // What a part needs of an earlier one; returns how many values that are.
   std::ptrdiff_t find_crossing() {
     std::fill(crosses_.begin(), crosses_.end(), 0);
+    const auto read = [&](int16_t v, int level) {
+      const int16_t source = origin(v);
+      const bool later = is_reduction(source) || level_[at(source)] < level;
+      if (is_computed(source) && later) crosses_[at(source)] = 1;
+    };
     for (const KernelStep& step : kernel_.steps) {
-      for (int k = 0; k < step.arity; ++k) {
-        const int16_t source = step.src[k];
-        const bool later = is_reduction(source) || level_[at(source)] < level_[at(step.dst)];
-        if (is_computed(source) && later) crosses_[at(source)] = 1;
-      }
+      if (is_made_anew(step)) continue;
+      for (int k = 0; k < step.arity; ++k) read(step.src[k], level_[at(step.dst)]);
+    }
+    for (const int16_t output : kernel_.outputs) {
+      if (origin(output) != output) read(output, level_[at(output)]);
     }
     return std::count(crosses_.begin(), crosses_.end(), 1);
   }
@@ -112,7 +129,9 @@ class Cutter {
     for (size_t k = 0; k < kernel_.outputs.size(); ++k) {
       add(kernel_.outputs[k], kernel_.output_operands[k]);
     }
-    for (const int16_t v : kernel_.kept) add(v, operand_[at(v)]);
+    for (const int16_t v : kernel_.kept) {
+      if (is_computed(v)) add(v, operand_[at(v)]);  // not the result of a product, which is there
+    }
     if (added.empty()) return;
     take_steps(part);
     stored_.insert(stored_.end(), added.begin(), added.end());

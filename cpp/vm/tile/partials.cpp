@@ -136,13 +136,22 @@ class Splitter {
     return result;
   }
 
-  // `stage` stores `value` to the workspace in place of every output of `result`.
+  // `stage` stores `value` to the workspace in place of every output of `result`, by the access of
+  // one of them: no output needs it any more.
   void store_instead(int16_t result, int16_t value, const StageAccess& access) {
     int kept = 0;
+    int16_t place = -1;
     for (int k = 0; k < stage_.output_count; ++k) {
-      if (stage_.outputs[k].value != result) stage_.outputs[kept++] = stage_.outputs[k];
+      const StageOutput output = stage_.outputs[k];
+      if (output.value == result) {
+        place = output.access;
+      } else {
+        stage_.outputs[kept++] = output;
+      }
     }
-    stage_.outputs[kept++] = {value, stage_.add_access(access)};
+    DVM_CHECK(place >= 0, "a reduction that is no output");
+    stage_.accesses[place] = access;
+    stage_.outputs[kept++] = {value, place};
     stage_.output_count = kept;
   }
 

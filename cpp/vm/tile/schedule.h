@@ -41,8 +41,9 @@ struct Schedule {
   // it is and other steps expand, is its source.
   int16_t root[kMaxStageValues];
   LastUse last_use;
-  int16_t first_output[kMaxStageValues], next_output[kMaxGlobals];  // lists by root, ended by -1
-  OutputMask far;  // outputs that are stored from slots past the caches
+  int16_t first_output[kMaxStageValues],
+      next_output[kMaxStageOutputs];  // lists by root, ended by -1
+  OutputMask far;                     // outputs that are stored from slots past the caches
   // Bits of accesses that chains may read as rows, until a run of another kind has loaded them; and
   // of those that some run reads or writes as rows.
   uint64_t may_be_rows, used_as_rows;

@@ -181,7 +181,8 @@ int64_t tile_limit(Schedules& schedules) {
   const int64_t room =
       target.local_bytes - target.reserve_bytes - int64_t{use.slots} * target.align;
   // Streams that overflow the cache are slow, not wrong.
-  return std::max<int64_t>(1, room * schedules.facts().unit / std::max<int64_t>(1, use.live));
+  const int64_t elements = room * schedules.facts().unit / std::max<int64_t>(1, use.live);
+  return std::clamp<int64_t>(elements, 1, kMaxTileElements);
 }
 
 namespace {

@@ -132,7 +132,7 @@ void check_rules(const Fusion& fusion, const Limits& limits) {
     EXPECT_FALSE(fused.outputs.empty());
     // An attention with a mask takes more by itself.
     const auto tensors = static_cast<int>(fused.inputs.size() + fused.outputs.size());
-    EXPECT_LE(tensors, std::max(limits.tensors, tensors_of_one_op(fused)));
+    EXPECT_LE(tensors, std::max(limits.region.tensors, tensors_of_one_op(fused)));
     int steps = 0;
     bool reduces = false, by_rows = true;
     std::set<Value> outputs(body.outputs.begin(), body.outputs.end());
@@ -147,7 +147,7 @@ void check_rules(const Fusion& fusion, const Limits& limits) {
       reduces = true;
       by_rows = by_rows && node.attrs.axes.back() + 1 == node.type.rank();
     }
-    EXPECT_LE(steps, limits.steps);
+    EXPECT_LE(steps, limits.region.steps);
     if (by_rows) continue;
     // Reductions of columns end their Region, and nothing else leaves it.
     for (Value v = 0; v < body.size(); ++v) {
@@ -199,10 +199,10 @@ TEST(FuseProperty, UnitsMeanTheGraph) {
 }
 
 TEST(FuseProperty, TightLimitsHold) {
-  const std::pair<const char*, Limits> tight[] = {{"step-limit", {.steps = 5}},
-                                                  {"tensor-limit", {.tensors = 4}},
-                                                  {"value-limit", {.values = 8}},
-                                                  {"shape-limit", {.shapes = 2}}};
+  const std::pair<const char*, Limits> tight[] = {{"step-limit", {.region = {.steps = 5}}},
+                                                  {"tensor-limit", {.region = {.tensors = 4}}},
+                                                  {"value-limit", {.region = {.values = 8}}},
+                                                  {"shape-limit", {.region = {.shapes = 2}}}};
   for (const auto& [rule, limits] : tight) {
     std::map<std::string, int> rules;
     // Few graphs have so many shapes in one space; some seed does.

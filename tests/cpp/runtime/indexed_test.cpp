@@ -2,10 +2,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <memory>
 #include <optional>
 #include <random>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "core/error.h"
@@ -191,6 +193,69 @@ TEST_F(IndexedOps, GiveTheSameOnTwoThreads) {
     EXPECT_EQ(result.memory, again.memory);
   }
 }
+
+#ifndef __SANITIZE_THREAD__  // for the program's own race is what is tested
+// Another thread writes indices, or the mask, while they are used: what comes of that is anybody's
+// guess, but nothing is touched that is not of the arrays. The bytes around them stay as they are.
+TEST_F(IndexedOps, StayInTheirArraysWhateverOthersWrite) {
+  constexpr int64_t kRows = 20000, kExtent = 64, kFence = 4096;
+  const auto fenced = [](int64_t elements) {
+    return std::vector<int64_t>(static_cast<size_t>(elements + 2 * kFence), -7);
+  };
+  const auto view_of = [](std::vector<int64_t>& memory, int64_t elements) {
+    BufferView view{.data = reinterpret_cast<std::byte*>(memory.data() + kFence),
+                    .dtype = DType::i64,
+                    .rank = 1};
+    view.shape[0] = elements;
+    view.strides[0] = sizeof(int64_t);
+    return view;
+  };
+  const auto is_whole = [](const std::vector<int64_t>& memory) {
+    const auto is_fence = [](int64_t word) { return word == -7; };
+    return std::all_of(memory.begin(), memory.begin() + kFence, is_fence) &&
+           std::all_of(memory.end() - kFence, memory.end(), is_fence);
+  };
+  auto indices = fenced(kRows), table = fenced(kExtent), elements = fenced(kRows);
+  std::fill_n(table.begin() + kFence, kExtent, 0);
+  std::vector<uint8_t> mask(kRows, 0);
+  std::fill_n(indices.begin() + kFence, kRows, 1);
+  std::fill_n(mask.begin(), kRows / 2, uint8_t{1});
+  BufferView of_mask{
+      .data = reinterpret_cast<std::byte*>(mask.data()), .dtype = DType::boolean, .rank = 1};
+  of_mask.shape[0] = kRows;
+  of_mask.strides[0] = 1;
+
+  std::atomic<bool> ends{false};
+  std::atomic<int64_t> turns{0};  // of the writer, which a busy machine may start late
+  std::thread writer([&] {
+    for (int64_t turn = 0; !ends.load(std::memory_order_relaxed); turns = ++turn) {
+      const auto at = static_cast<size_t>(turn * 7919 % kRows);
+      // Near enough to be seen in a fence, or far from anything.
+      const int64_t strays[] = {kExtent + kFence / 2, -kExtent - kFence / 2, int64_t{1} << 44};
+      __atomic_store_n(&indices[kFence + at], strays[turn % 3], __ATOMIC_RELAXED);
+      __atomic_store_n(&mask[at], uint8_t{1}, __ATOMIC_RELAXED);
+      __atomic_store_n(&indices[kFence + at], 1, __ATOMIC_RELAXED);
+      __atomic_store_n(&mask[at], uint8_t{at < kRows / 2}, __ATOMIC_RELAXED);
+    }
+  });
+  const BufferView of_indices = view_of(indices, kRows), of_table = view_of(table, kExtent);
+  for (int round = 0; round < 300 || turns < 1000000; ++round) {
+    const BufferView of_elements = view_of(elements, kRows);
+    run_gather(Op::gather, of_table, of_indices, of_elements, 0, *target);
+    run_scatter(Op::scatter, std::nullopt, of_indices, of_elements, of_table, 0);
+    run_scatter(Op::scatter, Op::add, of_indices, of_elements, of_table, 0);
+    const BufferView of_half = view_of(elements, kRows / 2);
+    run_nonzero(of_mask, of_half, *target);
+    run_compress(of_indices, of_mask, of_half, 0, *target);
+  }
+  ends = true;
+  writer.join();
+  EXPECT_TRUE(is_whole(table));
+  EXPECT_TRUE(is_whole(elements));
+  EXPECT_TRUE(std::all_of(elements.begin() + kFence, elements.end() - kFence,
+                          [](int64_t element) { return element != -7; }));
+}
+#endif
 
 }  // namespace
 }  // namespace dvm::runtime

@@ -37,5 +37,25 @@ TEST(LeftOut, NumbersAreNoSizes) {
   EXPECT_TRUE(is_empty(kernel, dims(0, 0).data()));
 }
 
+// Else each call without elements would encode them anew, and evict the Programs of others.
+TEST(LeftOut, KernelsAreMadeOnce) {
+  core::Graph g;
+  const core::Dim m = g.dims().symbol("m"), n = g.dims().symbol("n");
+  const core::Value x = g.input({DType::f32, {m, n}}), y = g.input({DType::f32, {n}});
+  const core::Value log = g.elementwise(core::Op::log, std::vector{y});
+  g.outputs = {g.elementwise(core::Op::mul, std::vector{x, g.broadcast(log, {m, n})})};
+  const core::Region region{"r0", std::move(g)};
+  const PlanRegion of_plan{region, vm::prepare(region)};
+  std::vector<int64_t> dims;
+  for (const core::Dim dim : of_plan.kernel.dims) {
+    dims.push_back(core::evaluate(dim, std::vector<int64_t>{0, 3}).value());
+  }
+  const std::vector<LeftOut> first = left_out(of_plan, dims.data());
+  ASSERT_EQ(first.size(), 1u) << "the logarithm has elements, the product has none";
+  EXPECT_EQ(first[0].shape, std::vector<int64_t>{3});
+  const PlanRegion copy = of_plan;
+  EXPECT_EQ(left_out(copy, dims.data()).at(0).kernel.serial, first[0].kernel.serial);
+}
+
 }  // namespace
 }  // namespace dvm::runtime

@@ -2,11 +2,13 @@
 #include "cpu/team/thread_team.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <chrono>
+#include <cstdio>
 #include <cstdlib>
 #include <mutex>
 #include <set>
@@ -186,6 +188,35 @@ TEST(ThreadTeam, ForkedChildStartsItsOwn) {
   cpu::thread_team().run(100, 1, Counters::work, &counters);
   EXPECT_TRUE(counters.all(2));
 }
+
+#ifndef __SANITIZE_ADDRESS__  // which needs more memory than there is here
+// A system that has no room for threads now may have it later. The stacks of some that have ended
+// are there to be used again, so there are more.
+TEST(ThreadTeam, AsksAgainWhereTheSystemHadNoThreads) {
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(20);
+    std::fclose(stderr);
+    rlimit before{};
+    getrlimit(RLIMIT_AS, &before);
+    const rlimit little{.rlim_cur = 1 << 20, .rlim_max = before.rlim_max};  // less than is in use
+    setrlimit(RLIMIT_AS, &little);
+    constexpr int kThreads = 40;
+    ThreadTeam team(kThreads);
+    Counters few(100);
+    team.run(100, 1, Counters::work, &few);
+    const int had = team.threads();
+    setrlimit(RLIMIT_AS, &before);
+    while (team.threads() != kThreads) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    Meeting meeting(kThreads);
+    team.run(2 * kThreads, 1, Meeting::work, &meeting);
+    _exit(few.all(1) && had < kThreads && meeting.threads.size() == kThreads ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+}
+#endif
 
 // In a child, because the team of this process exists already.
 TEST(ThreadTeam, RejectsAThreadCountThatIsNone) {

@@ -107,6 +107,41 @@ TEST(Memo, StartsOverWhenItIsFull) {
   }
 }
 
+// A Region with many Programs has more words than are kept free for one: rows too long for a tile,
+// and reductions of several dtypes.
+TEST(Memo, HasRoomForRegionsOfAnyLength) {
+  std::string text;
+  const char* const dtypes[] = {"f32", "f64", "i32", "i64"};
+  for (int k = 0; k < 4; ++k)
+    text += "%" + std::to_string(k) + " = input " + dtypes[k] + "[s0, s1]\n";
+  std::string results;
+  int v = 4;
+  const char* const ops[] = {"sum", "max", "min", "prod"};
+  for (int k = 0; k < 28; ++k, ++v) {
+    const std::string name = "%" + std::to_string(v);
+    text += name + " = " + ops[k / 4 % 4] + "(%" + std::to_string(k % 4) + ") " + dtypes[k % 4] +
+            "[s0, 1] {axes = [1]}\n";
+    results += (k == 0 ? "" : ", ") + name;
+  }
+  const core::Region region = region_of(text + "return " + results);
+  const Kernel kernel = prepare(region);
+  Memo memo;
+  for (const char* name : {"cpu", "ascend910b1"}) {
+    for (int64_t size = 40000; size < 40150; ++size) {
+      Call call(region, kernel, {1, size});
+      const Binding binding = call.binding();
+      ASSERT_EQ(words_of(memo.encode(kernel, binding, target_named(name)).compiled),
+                encoded_alone(kernel, binding, target_named(name)))
+          << size;
+    }
+  }
+  // And where no block that is there is long enough.
+  Arena small(64);
+  Call call(region, kernel, {1, 40000});
+  EXPECT_EQ(words_of(encode(kernel, call.binding(), target_named("cpu"), small)),
+            encoded_alone(kernel, call.binding(), target_named("cpu")));
+}
+
 TEST(Memo, RemembersTheFlagsThatCastsOfScalarsRaised) {
   Memo memo;
   const Kernel kernel = prepare(scaled());
