@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from dvm import _dvm, errors
 from dvm.compiling import compile, is_of_torch
 from dvm.graphs import CompiledGraph
+from dvm.progress import Progress
 from dvm.subjects import FunctionSubject, GraphSubject, Subject
 
 if TYPE_CHECKING:
@@ -128,11 +129,13 @@ def profile_of(subject: Subject, overrides: dict[str, float]) -> Callable[..., P
         raise errors.make("unsupported", "the cpu is measured; it has no profile_overrides")
 
     def profiled(*args: Any, **kwargs: Any) -> Profile:
-        subject.serve(args, kwargs)  # of torch's graphs it finds the target
-        if subject.target != "cpu":
-            from dvm.simulated_profile import simulate_call
+        with Progress(subject.name):
+            # Of torch's graphs it finds the target.
+            call = subject.serve(args, kwargs, subject.target != "cpu")
+            if subject.target != "cpu":
+                from dvm.simulated_profile import simulate_call
 
-            return simulate_call(subject, args, kwargs, overrides)
+                return simulate_call(subject, args, kwargs, overrides, call)
         from dvm.measured_profile import measure_call
 
         return measure_call(subject, args, kwargs)

@@ -11,7 +11,7 @@ from dvm.lines import quoted
 from dvm.operations import fused_graphs
 from dvm.other_fusion import stacked_places
 from dvm.profiling import Profile, percent, table
-from dvm.subjects import Subject
+from dvm.subjects import ROOM, Subject
 from dvm.summary import region_lines
 
 if TYPE_CHECKING:
@@ -382,10 +382,14 @@ def _waits_text(waits: dict[str, float]) -> str:
 
 
 def simulate_call(
-    subject: Subject, args: Any, kwargs: Any, overrides: Mapping[str, float]
+    subject: Subject,
+    args: Any,
+    kwargs: Any,
+    overrides: Mapping[str, float],
+    call: tuple[Any, _dvm.WatchedCall] | None = None,
 ) -> SimulatedProfile:
-    """Call `subject` once, watched, and time what it ran; see `dvm.profile`."""
-    value, watched = subject.watch(True, 1 << 12, args, kwargs)
+    """Time what a watched call ran; see `dvm.profile`. call: what `watch` says of it, if it was."""
+    value, watched = call or subject.watch(True, ROOM, args, kwargs)
     target = subject.target
     ran = watched.programs
     programs = [(program, buffers) for _, program, buffers, *_ in ran]
