@@ -5,6 +5,7 @@
 #include <cstring>
 #include <map>
 #include <numeric>
+#include <optional>
 #include <set>
 
 #include "bindings/bindings.h"
@@ -14,6 +15,7 @@
 #include "sim/timing/timing.h"
 #include "sim/timing/trace.h"
 #include "vm/target/launch_words.h"
+#include "vm/target/pace.h"
 
 namespace py = pybind11;
 
@@ -220,6 +222,43 @@ py::dict timing_dict(const vm::LaunchView& launch, const sim::ProgramTiming& tim
   return dict;
 }
 
+// Within `with Pace(tell):` simulations of this thread are ended by a signal whose handler raises,
+// and tell(work, done, total), if it is not None, is called as they go on; what that raises ends
+// them, too.
+class HeardPace final : public vm::Pace {
+ public:
+  explicit HeardPace(py::object tell) : tell_(std::move(tell)) {}
+
+  void enter() {
+    outer_ = current();
+    scope_.emplace(*this);
+  }
+  void exit() { scope_.reset(); }
+
+  bool goes_on(Work work, int64_t done, int64_t total) override {
+    const PyGILState_STATE state = PyGILState_Ensure();
+    const bool goes_on = PyErr_CheckSignals() == 0 && tell(work, done, total);
+    PyGILState_Release(state);
+    return goes_on && (outer_ == nullptr || outer_->goes_on(work, done, total));
+  }
+
+ private:
+  bool tell(Work work, int64_t done, int64_t total) {
+    if (tell_.is_none()) return true;
+    try {
+      tell_(work == Work::tiles ? "tiles" : "operations", done, total);
+      return true;
+    } catch (py::error_already_set& error) {
+      error.restore();
+      return false;
+    }
+  }
+
+  const py::object tell_;
+  Pace* outer_ = nullptr;  // that hears of it, too
+  std::optional<Scope> scope_;
+};
+
 // `stacked`: the places of those that are part of the launch before them.
 py::list time_of_programs(const std::vector<ProgramBytes>& programs, const std::string& target,
                           const Timings& overrides, bool events, bool verified,
@@ -245,9 +284,13 @@ py::list time_of_programs(const std::vector<ProgramBytes>& programs, const std::
                         .handed = view.handed});
   }
   std::vector<sim::ProgramTiming> timings;
-  {
+  HeardPace heard{py::none()};
+  if (vm::Pace::current() == nullptr) heard.enter();
+  try {
     const py::gil_scoped_release unlocked;
     timings = sim::time_programs(launches, timing, events);
+  } catch (const vm::Pace::Stopped&) {
+    throw py::error_already_set();
   }
   py::list list;
   for (size_t k = 0; k < launches.size(); ++k) {
@@ -300,6 +343,10 @@ py::dict fuse_otherwise(const std::string& graph, const std::string& target,
 }  // namespace
 
 void bind_timing(py::module_& module) {
+  py::class_<HeardPace>(module, "Pace")
+      .def(py::init<py::object>(), py::arg("tell"))
+      .def("__enter__", &HeardPace::enter)
+      .def("__exit__", [](HeardPace& pace, const py::args&) { pace.exit(); });
   module.def("time_programs", time_of_programs, py::arg("programs"), py::arg("target"),
              py::arg("overrides") = Timings{}, py::arg("events") = false,
              py::arg("verified") = false, py::arg("stacked") = std::set<size_t>{});

@@ -49,11 +49,16 @@ bool depends_on(const core::Shape& dims, const std::set<int>& symbols) {
 MemoryMap::MemoryMap(const core::Graph& graph, const fuser::Fusion& fusion, std::vector<Value> own)
     : graph_(graph),
       own_(std::move(own)),
+      of_(static_cast<size_t>(graph.size())),
       memories_(static_cast<size_t>(graph.size())),
       in_place_(static_cast<size_t>(graph.size()), 0),
       target_(static_cast<size_t>(graph.size()), -1),
       over_(static_cast<size_t>(graph.size()), -1) {
-  for (Value v = 0; v < graph.size(); ++v) memories_[static_cast<size_t>(v)].last = v;
+  for (Value v = 0; v < graph.size(); ++v) {
+    const core::Node& node = graph.node(v);
+    of(v) = core::op_class(node.op) == core::OpClass::view ? node.inputs[0] : v;
+    memories_[static_cast<size_t>(v)].last = v;
+  }
   find_uses(fusion);
   // In the order of execution, so that each update sees what the ones before it have taken over.
   for (size_t k = 0; k < fusion.order.size(); ++k) {
@@ -64,18 +69,6 @@ MemoryMap::MemoryMap(const core::Graph& graph, const fuser::Fusion& fusion, std:
   for (size_t k = 0; k < fusion.order.size(); ++k) {
     const int32_t region = fusion.order[k].region;
     if (region >= 0) write_over(fusion.regions[static_cast<size_t>(region)], k);
-  }
-}
-
-Value MemoryMap::root(Value v) const {
-  for (;;) {
-    if (over(v) >= 0) {
-      v = over(v);
-    } else if (core::op_class(graph_.node(v).op) == core::OpClass::view || in_place(v)) {
-      v = graph_.node(v).inputs[0];
-    } else {
-      return v;
-    }
   }
 }
 
@@ -145,6 +138,7 @@ void MemoryMap::take_over(Value update, size_t position) {
     return;
   }
   join(node.inputs[0], update, position);
+  of(update) = node.inputs[0];
   in_place_[static_cast<size_t>(update)] = 1;
 }
 
@@ -205,6 +199,7 @@ void MemoryMap::write_over(const fuser::FusedRegion& region, size_t position) {
                       std::count_if(region.inputs.begin(), region.inputs.end(), shares) == 1;
     if (!dies || !runtime::may_write_over(region.region.body, k)) continue;
     join(input, result, position);
+    of(result) = input;
     over_[static_cast<size_t>(result)] = input;
     return;
   }

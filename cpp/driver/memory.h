@@ -25,7 +25,10 @@ class MemoryMap {
   MemoryMap(const core::Graph& graph, const fuser::Fusion& fusion, std::vector<core::Value> own);
 
   // The value that was the first in this memory.
-  core::Value root(core::Value v) const;
+  core::Value root(core::Value v) const {
+    for (core::Value above = of(v); above != v; v = above, above = of(v)) of(v) = of(above);
+    return v;
+  }
   const Memory& operator[](core::Value v) const { return memories_[static_cast<size_t>(root(v))]; }
   bool in_place(core::Value update) const { return in_place_[static_cast<size_t>(update)] != 0; }
   // The update in place into whose memory a Region writes its output v; -1 if none.
@@ -34,6 +37,8 @@ class MemoryMap {
   core::Value over(core::Value v) const { return over_[static_cast<size_t>(v)]; }
 
  private:
+  // A value whose memory it is, nearer to the root with each look; itself for that.
+  core::Value& of(core::Value v) const { return of_[static_cast<size_t>(v)]; }
   Memory& at(core::Value v) { return memories_[static_cast<size_t>(root(v))]; }
   template <typename F>
   void for_each_use(const fuser::Fusion& fusion, F f) const;
@@ -46,6 +51,7 @@ class MemoryMap {
 
   const core::Graph& graph_;
   const std::vector<core::Value> own_;
+  mutable std::vector<core::Value> of_;
   std::vector<Memory> memories_;
   std::vector<char> in_place_;
   std::vector<core::Value> target_, over_;

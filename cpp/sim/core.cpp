@@ -3,6 +3,7 @@
 #include "core/error.h"
 #include "core/ops/reduce.h"
 #include "sim/kernels.h"
+#include "sim/view_runs.h"
 #include "vm/encode/tied_zeros.h"
 #include "vm/tile/kernel.h"
 
@@ -109,8 +110,10 @@ void AiCore::check_operands(const Instruction& insn, const vm::ViewDim* dims, Ad
 }
 
 void AiCore::count(const Instruction& insn, const Tile& tile) {
-  report_.tiles += tile.index != last_tile_;
+  const bool begins = tile.index != last_tile_;
+  report_.tiles += begins;
   last_tile_ = tile.index;
+  common_.done.count(begins);
   ++report_.instructions[static_cast<size_t>(insn.insn)];
 }
 
@@ -232,6 +235,31 @@ void AiCore::check_stream(const Instruction& insn, int operand, const std::byte*
   if (vm::writes(insn, operand) && global.written == 0) {
     stop(insn, tile, "writes global g" + number(g) + ", which is read-only");
   }
+  if (global.written != 0) check_alone(insn, operand, offset, dims, tile);
+}
+
+void AiCore::check_alone(const Instruction& insn, int operand, int64_t begin,
+                         const vm::ViewDim* dims, const Tile& tile) {
+  const auto g = static_cast<size_t>(program_.stream(insn.operands()[operand].index).global);
+  const bool writes = vm::writes(insn, operand);
+  const auto check = [&](int64_t at, int64_t count) {
+    WrittenElements& written = common_.written;
+    const int64_t other = writes ? written.write(common_.program, tile.index, g, at, count)
+                                 : written.read(common_.program, tile.index, g, at, count);
+    if (other < 0) return;
+    stop(insn, tile,
+         (writes ? "writes byte " : "reads byte ") + number(other) + " of global g" +
+             number(static_cast<int64_t>(g)) +
+             (writes ? ", as another tile does" : ", which this tile has not written"));
+  };
+  if (dims == nullptr) return check(begin, operand_elements(insn, operand, tile.ends));
+  vm::ViewDim reached[core::kMaxRank];
+  for (int d = 0; d < insn.aux; ++d) {
+    reached[d] = {vm::positions_along(insn, d, dims[d].extent), dims[d].stride};
+  }
+  for_each_view_run(
+      {reached, insn.aux}, core::byte_size(operand_dtype(insn, operand)),
+      [&](int64_t, int64_t strided, int64_t count) { check(begin + strided, count); });
 }
 
 std::string AiCore::describe(const Instruction& insn) const {

@@ -9,7 +9,9 @@
 
 #include "sim/hazards.h"
 #include "sim/timing/trace.h"
+#include "sim/written.h"
 #include "vm/run/interpreter.h"
+#include "vm/target/pace.h"
 #include "vm/target/target.h"
 
 namespace dvm::sim {
@@ -17,6 +19,27 @@ namespace dvm::sim {
 struct CoreReport {
   int64_t tiles = 0;
   std::array<int64_t, vm::kInsnCount> instructions{};  // executed, by Insn
+};
+
+// How far a list of launches is, for who wants to hear of it on this thread.
+class TilesDone {
+ public:
+  explicit TilesDone(int64_t total) : pace_(vm::Pace::current()), total_(total) {}
+  void count(bool begins_tile) {
+    done_ += begins_tile;
+    if (pace_ != nullptr) pace_->at(vm::Pace::Work::tiles, done_, total_);
+  }
+
+ private:
+  vm::Pace* const pace_;
+  int64_t done_ = 0, total_;
+};
+
+// What the cores of a launch have in common. `program`: 0 for the leader, then the followers.
+struct CommonRun {
+  TilesDone& done;
+  WrittenElements& written;
+  size_t program = 0;
 };
 
 // The memories of a core, one behind the other.
@@ -50,13 +73,14 @@ class AiCore {
   // byte that this core has not written is a fault. The tracer, if any, is told what it does.
   AiCore(int64_t id, const vm::Program& program, const vm::TargetTraits& traits,
          std::span<std::byte* const> globals, std::byte* memory, CoreReport& report,
-         Tracer* tracer = nullptr)
+         const CommonRun& common, Tracer* tracer = nullptr)
       : id_(id),
         program_(program),
         traits_(traits),
         globals_(globals),
         memory_(memory, traits),
         report_(report),
+        common_(common),
         tracer_(tracer) {}
 
   // The Core interface of vm/run/interpreter.h. All throw SimulationError.
@@ -85,6 +109,9 @@ class AiCore {
                   const Access& now);
   void check_stream(const vm::Instruction& insn, int operand, const std::byte* address,
                     const vm::ViewDim* dims, const vm::Tile& tile);
+  // The elements that it has to do with have no other tile that writes them.
+  void check_alone(const vm::Instruction& insn, int operand, int64_t begin, const vm::ViewDim* dims,
+                   const vm::Tile& tile);
   std::string describe(const vm::Instruction& insn) const;  // "instruction 2 (add)"
   [[noreturn]] void stop(const vm::Instruction& insn, const vm::Tile& tile,
                          const std::string& message) const;
@@ -96,6 +123,7 @@ class AiCore {
   std::span<std::byte* const> globals_;
   LocalMemories memory_;
   CoreReport& report_;
+  const CommonRun common_;
   Tracer* tracer_;
   PipeClocks clocks_;
   AccessHistory history_[vm::kSpaceCount];

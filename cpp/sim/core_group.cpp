@@ -18,9 +18,9 @@ class GroupCore {
 
   // `program`: which one of the launch. Each finds its memory as new.
   AiCore& run(size_t program, int64_t id, const vm::Program& of, const vm::TargetTraits& traits,
-              std::span<std::byte* const> globals, CoreReport& report) {
+              std::span<std::byte* const> globals, CoreReport& report, const CommonRun& common) {
     if (!core_ || program_ != program) {
-      core_.emplace(id, of, traits, globals, aligned(), report);
+      core_.emplace(id, of, traits, globals, aligned(), report, common);
       program_ = program;
     }
     return *core_;
@@ -40,11 +40,13 @@ class GroupCore {
 
 class Group {
  public:
-  Group(int64_t id, const vm::Launch& launch, const vm::TargetTraits& traits, SimReport& report)
+  Group(int64_t id, const vm::Launch& launch, const vm::TargetTraits& traits, SimReport& report,
+        const CommonRun& common)
       : id_(id),
         launch_(launch),
         traits_(traits),
         report_(report),
+        common_(common),
         globals_(launch.globals.begin(), launch.globals.end()),
         handed_(static_cast<size_t>(launch.handed.turns * launch.handed.bytes)) {
     for (int k = 0; k <= vm::kVectorCores; ++k) cores_.emplace_back(traits);
@@ -79,7 +81,8 @@ class Group {
     const auto at = static_cast<size_t>(place);
     const int64_t id = id_ * (1 + vm::kVectorCores) + place;
     AiCore& core = cores_[at].run(number, id, program, traits_, globals_,
-                                  report_.cores[static_cast<size_t>(id)]);
+                                  report_.cores[static_cast<size_t>(id)],
+                                  {common_.done, common_.written, number});
     vm::run_tiles(program, globals_, begin, end, core);
     report_.raised |= core.more_flags();
     if (report_.fault == vm::Fault::none) report_.fault = core.fault;
@@ -89,6 +92,7 @@ class Group {
   const vm::Launch& launch_;
   const vm::TargetTraits& traits_;
   SimReport& report_;
+  const CommonRun common_;
   std::vector<std::byte*> globals_;
   std::vector<std::byte> handed_;
   std::vector<GroupCore> cores_;
@@ -96,13 +100,14 @@ class Group {
 
 }  // namespace
 
-SimReport run_groups(const vm::Launch& launch, const vm::TargetTraits& traits) {
+SimReport run_groups(const vm::Launch& launch, const vm::TargetTraits& traits,
+                     const CommonRun& common) {
   DVM_CHECK(launch.made.global < 0, "groups of AI Cores have no makers");
   SimReport report;
   const core::WatchFpFlags watch;
   const int64_t groups = launch.program.header().block_dim;
   report.cores.resize(static_cast<size_t>(groups * (1 + vm::kVectorCores)));
-  for (int64_t id = 0; id < groups; ++id) Group(id, launch, traits, report).run();
+  for (int64_t id = 0; id < groups; ++id) Group(id, launch, traits, report, common).run();
   report.raised |= watch.raised();
   return report;
 }

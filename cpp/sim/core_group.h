@@ -9,6 +9,7 @@
 namespace dvm::sim {
 
 // As SimTarget::run_and_report(); cores are those of each group, the cube's first.
-SimReport run_groups(const vm::Launch& launch, const vm::TargetTraits& traits);
+SimReport run_groups(const vm::Launch& launch, const vm::TargetTraits& traits,
+                     const CommonRun& common);
 
 }  // namespace dvm::sim

@@ -1,10 +1,14 @@
 #include "sim/kernels.h"
 
+#include <algorithm>
+#include <span>
 #include <type_traits>
 
 #include "core/ops/fp_flags.h"
 #include "core/ops/reduce.h"
 #include "core/ops/reductions.h"
+#include "sim/product.h"
+#include "sim/view_runs.h"
 #include "vm/run/plain_attention.h"
 #include "vm/run/plain_kernel.h"
 
@@ -72,37 +76,31 @@ void select_kernel(const TileArgs& args) noexcept {
 template <DType D>
 void copy_kernel(const TileArgs& args) noexcept {
   const PlainSource<Storage<D>> a(args, 0);
-  for (int64_t i = 0; i < args.size; ++i) destination<Storage<D>>(args)[i] = a[i];
-}
-
-// Calls move(byte offset in the dense side, byte offset in the strided side) per element.
-template <DType D, typename Move>
-void for_each_view_element(const TileArgs& args, Move move) {
-  int64_t elements = 1;
-  for (int d = 0; d < args.aux; ++d) elements *= args.dims[d].extent;
-  for (int64_t i = 0; i < elements; ++i) {
-    int64_t rest = i, offset = 0;
-    for (int d = args.aux - 1; d >= 0; --d) {
-      offset += rest % args.dims[d].extent * args.dims[d].stride;
-      rest /= args.dims[d].extent;
-    }
-    move(i * static_cast<int64_t>(sizeof(Storage<D>)), offset);
+  auto* const dst = destination<Storage<D>>(args);
+  if (a.step == 0) {
+    std::fill_n(dst, args.size, a[0]);
+  } else if (dst != a.data) {
+    std::copy_n(a.data, args.size, dst);
   }
 }
 
+std::span<const vm::ViewDim> view_dims(const TileArgs& args) { return {args.dims, args.aux}; }
+
 template <DType D>
 void view_load_kernel(const TileArgs& args) noexcept {
-  for_each_view_element<D>(args, [&](int64_t dense, int64_t strided) {
-    *reinterpret_cast<Storage<D>*>(args.dst + dense) =
-        *reinterpret_cast<const Storage<D>*>(args.src[0] + strided);
+  using T = Storage<D>;
+  for_each_view_run(view_dims(args), sizeof(T), [&](int64_t dense, int64_t strided, int64_t count) {
+    std::copy_n(reinterpret_cast<const T*>(args.src[0] + strided), count,
+                destination<T>(args) + dense);
   });
 }
 
 template <DType D>
 void view_store_kernel(const TileArgs& args) noexcept {
-  for_each_view_element<D>(args, [&](int64_t dense, int64_t strided) {
-    *reinterpret_cast<Storage<D>*>(args.dst + strided) =
-        *reinterpret_cast<const Storage<D>*>(args.src[0] + dense);
+  using T = Storage<D>;
+  for_each_view_run(view_dims(args), sizeof(T), [&](int64_t dense, int64_t strided, int64_t count) {
+    std::copy_n(reinterpret_cast<const T*>(args.src[0]) + dense, count,
+                reinterpret_cast<T*>(args.dst + strided));
   });
 }
 
@@ -150,7 +148,6 @@ void fill(vm::KernelTable& table) {
   table.entry(Insn::gather, D) = vm::plain_gather<Storage<D>, vm::IndexPer::position>;
   table.entry(Insn::take_along, D) = vm::plain_gather<Storage<D>, vm::IndexPer::element>;
   table.entry(Insn::drain, D) = view_store_kernel<D>;
-  if constexpr (D != DType::boolean) table.entry(Insn::matmul, D) = vm::plain_matmul<D>;
   vm::fill_plain_attention<D>(table);
   // Their scalar meanings have the names of the instructions.
 #define DVM_REDUCE(name, insn, dtypes, ...)                                  \
@@ -173,6 +170,7 @@ const vm::KernelTable& kernel_table() {
     for (int d = 0; d < core::kDTypeCount; ++d) {
       core::dispatch(static_cast<DType>(d), [&]<DType D>() { fill<D>(filled); });
     }
+    fill_products(filled);
     return filled;
   }();
   return table;

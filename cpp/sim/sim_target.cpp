@@ -36,6 +36,18 @@ void check_waits(std::span<const vm::Launch> launches) {
   }
 }
 
+// Of all Programs that are run.
+int64_t tiles_of(std::span<const vm::Launch> launches) {
+  int64_t tiles = 0;
+  for (const vm::Launch& launch : launches) {
+    tiles += launch.program.header().tile_count;
+    for (const vm::Follower& follower : launch.followers) {
+      tiles += follower.program.header().tile_count;
+    }
+  }
+  return tiles;
+}
+
 }  // namespace
 
 SimTarget::SimTarget(const vm::TargetTraits& traits) : traits_(traits) {
@@ -46,8 +58,9 @@ vm::RunStatus SimTarget::run(std::span<const vm::Launch> launches) {
   check_waits(launches);
   if (vm::Watch* const watch = vm::Watch::current()) watch->ran(launches);
   vm::RunStatus status;
+  TilesDone done(tiles_of(launches));
   for (size_t k = 0; k < launches.size(); ++k) {
-    const SimReport report = run_and_report(launches[k]);
+    const SimReport report = run_counted(launches[k], nullptr, done);
     status.flags |= report.raised;
     if (report.fault == vm::Fault::none) continue;
     status.fault = report.fault;
@@ -58,13 +71,32 @@ vm::RunStatus SimTarget::run(std::span<const vm::Launch> launches) {
 }
 
 SimReport SimTarget::run_and_report(const vm::Launch& launch) {
-  return launch.followers.empty() ? run_and_report(launch.program, launch.globals)
-                                  : run_groups(launch, traits_);
+  TilesDone done(tiles_of({&launch, 1}));
+  return run_counted(launch, nullptr, done);
+}
+
+SimReport SimTarget::run_and_report(const vm::Program& program, std::span<std::byte* const> globals,
+                                    std::vector<Trace>* traces) {
+  const vm::Launch launch{program, globals};
+  TilesDone done(tiles_of({&launch, 1}));
+  return run_counted(launch, traces, done);
+}
+
+SimReport SimTarget::run_counted(const vm::Launch& launch, std::vector<Trace>* traces,
+                                 TilesDone& done) {
+  WrittenElements written(launch);
+  const CommonRun common{done, written};
+  const SimReport report = launch.followers.empty() ? run_cores(launch, traces, common)
+                                                    : run_groups(launch, traits_, common);
+  if (report.fault == vm::Fault::none) written.check_ends();
+  return report;
 }
 
 // Algorithm 2 of the DVM paper, lines 1 to 5: core id takes the tiles from body_tile * id on.
-SimReport SimTarget::run_and_report(const vm::Program& program, std::span<std::byte* const> globals,
-                                    std::vector<Trace>* traces) {
+SimReport SimTarget::run_cores(const vm::Launch& launch, std::vector<Trace>* traces,
+                               const CommonRun& common) {
+  const vm::Program& program = launch.program;
+  const std::span<std::byte* const> globals = launch.globals;
   const std::unique_ptr<std::byte, FreeMemory> memory(static_cast<std::byte*>(
       ::operator new(static_cast<size_t>(LocalMemories::bytes(traits_)), kMemoryAlign)));
   const vm::Header& header = program.header();
@@ -82,7 +114,7 @@ SimReport SimTarget::run_and_report(const vm::Program& program, std::span<std::b
     const auto k = static_cast<size_t>(id);
     std::optional<Tracer> tracer;
     if (traces != nullptr) tracer.emplace(program, *index, globals, (*traces)[k]);
-    AiCore core(id, program, traits_, globals, memory.get(), report.cores[k],
+    AiCore core(id, program, traits_, globals, memory.get(), report.cores[k], common,
                 tracer ? &*tracer : nullptr);
     vm::run_tiles(program, globals, begin, end, core);
     report.raised |= core.more_flags();

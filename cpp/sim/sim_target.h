@@ -32,6 +32,10 @@ class SimTarget final : public vm::Target {
   SimReport run_and_report(const vm::Launch& launch);
 
  private:
+  SimReport run_counted(const vm::Launch& launch, std::vector<Trace>* traces, TilesDone& done);
+  SimReport run_cores(const vm::Launch& launch, std::vector<Trace>* traces,
+                      const CommonRun& common);
+
   const vm::TargetTraits& traits_;
 };
 

@@ -209,6 +209,14 @@ def watch_call(
     *args: Any,
     **kwargs: Any,
 ) -> tuple[Any, WatchedCall]: ...
+
+# Simulations of this thread within it tell how far they are, about every .05 s: what is done
+# ("tiles", "operations"), how many are, and of how many. Signals are minded.
+class Pace:
+    def __init__(self, tell: Callable[[str, int, int], object]) -> None: ...
+    def __enter__(self) -> None: ...
+    def __exit__(self, *args: object) -> None: ...
+
 def time_programs(
     programs: Sequence[tuple[bytes, list[int]]],
     target: str,

@@ -66,7 +66,7 @@ bool ArrayHost::allocate_within(core::DType dtype, std::span<const int64_t> shap
 }
 
 bool ArrayHost::may_go_on() {
-  if (PyErr_CheckSignals() < 0) return false;
+  if (PyErr_Occurred() != nullptr || PyErr_CheckSignals() < 0) return false;
   // Trips may be too short for each to let other threads run.
   if (++trips_ % 1024 == 0) {
     unlock();

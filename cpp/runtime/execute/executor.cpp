@@ -20,6 +20,7 @@
 #include "runtime/whole/fold.h"
 #include "runtime/whole/gather.h"
 #include "runtime/whole/whole_ops.h"
+#include "vm/target/pace.h"
 #include "vm/target/watch.h"
 
 namespace dvm::runtime {
@@ -39,6 +40,29 @@ int64_t element_count(const BufferView& view) {
   for (int d = 0; d < view.rank; ++d) count *= view.shape[d];
   return count;
 }
+
+// While a simulation runs the host is asked now and then whether to go on, and so is who set a Pace
+// before.
+class HostPace final : public vm::Pace {
+ public:
+  HostPace(HostCalls& host, bool unlocked)
+      : host_(host), unlocked_(unlocked), outer_(current()), scope_(*this) {}
+
+  bool goes_on(Work work, int64_t done, int64_t total) override {
+    const core::KeepFpFlags keep;  // what the host does meanwhile is not what the Programs do
+    const bool goes_on = outer_ == nullptr || outer_->goes_on(work, done, total);
+    if (unlocked_) host_.lock();
+    const bool may_go_on = host_.may_go_on();  // which hears of what the other one has ended, too
+    if (unlocked_) host_.unlock();
+    return goes_on && may_go_on;
+  }
+
+ private:
+  HostCalls& host_;
+  const bool unlocked_;
+  Pace* const outer_;
+  const Scope scope_;
+};
 
 class Execution {
  public:
@@ -365,6 +389,33 @@ class Execution {
     return p;
   }
 
+  // Whether the Kernel counts by the sizes that its operands have, and sizes that meet are equal.
+  // `lists`: of inputs and outputs.
+  bool fits(const PlanRegion& region, const int32_t* lists, const int64_t* dims) {
+    const vm::Kernel& kernel = region.kernel;
+    const auto* shape = region.operands.data();
+    const auto size_of = [dims](uint8_t index) { return index == vm::kUnit ? 1 : dims[index]; };
+    for (int list = 0; list < 2; ++list) {
+      for (int32_t count = *lists++; count > 0; --count, ++shape) {
+        const BufferView& view = buffer(*lists++);
+        if (!*shape) continue;
+        const uint8_t* const sizes = (*shape)->data() + kernel.rank - view.rank;
+        for (int32_t d = 0; d < view.rank; ++d) {
+          if (view.shape[d] != size_of(sizes[d])) return false;
+        }
+      }
+    }
+    for (int d = 0; d < kernel.rank; ++d) {
+      int64_t met = 1;
+      for (const vm::KernelShape& of : kernel.shapes) {
+        const int64_t size = size_of(of[static_cast<size_t>(d)]);
+        if (size < 0 || (size != 1 && met != 1 && size != met)) return false;
+        if (size != 1) met = size;
+      }
+    }
+    return true;
+  }
+
   Outcome run_region(const int32_t* p) {
     const int32_t index = *p++;
     const PlanRegion& region = plan_.regions[static_cast<size_t>(index)];
@@ -375,15 +426,14 @@ class Execution {
     p = bind_list(p, kernel.rank, globals);
     int64_t dims[vm::kUnit];
     for (int32_t count = *p++, k = 0; k < count; ++k) dims[k] = size(*p++);
+    if (!fits(region, inputs, dims)) return Outcome::check_failed;
     for (int32_t count = *p++, k = 0; k < count; ++k) {
       state_.scalars[k] = scalars_[static_cast<size_t>(*p++)];
     }
-    const BufferView* const frozen = frozen_factor(kernel, inputs);
-    const vm::RightMatrix matrix = frozen ? right_matrix(kernel, *frozen) : vm::RightMatrix{};
-    const vm::Binding binding{
-        dims, state_.scalars, state_.strides,
-        frozen && frozen_.admits(matrix, target_) ? target_.packed_column(matrix) : 0};
-    if (times_) return run_timed(kernel, binding, globals, matrix);
+    const FrozenMemory::Factor factor = frozen_factor(kernel, inputs);
+    const vm::Binding binding{dims, state_.scalars, state_.strides,
+                              factor ? target_.packed_column(factor.matrix()) : 0};
+    if (times_) return run_timed(kernel, binding, globals, factor);
     if (state_.memo.starts_over()) {
       if (const Outcome outcome = hand_over(); outcome != Outcome::done) return outcome;
     }
@@ -395,7 +445,7 @@ class Execution {
       describe(kernel, binding, globals);
     }
     if (encoded_count_ < Recalled::kMaxRuns) encoded_[encoded_count_++] = {&encoded, encoded.stamp};
-    if (!bind_packed(encoded.compiled, matrix)) return Outcome::check_failed;
+    if (!bind_packed(encoded.compiled, factor)) return Outcome::check_failed;
     const Outcome outcome = run_stages(encoded, globals);
     if (outcome != Outcome::done || !is_empty(kernel, dims)) return outcome;
     is_plain_ = false;
@@ -403,8 +453,8 @@ class Execution {
   }
 
   // The right matrix of the Region's product, if it is frozen and nothing else in it reads that.
-  const BufferView* frozen_factor(const vm::Kernel& kernel, const int32_t* inputs) {
-    if (!kernel.product || frozen_.is_empty()) return nullptr;
+  FrozenMemory::Factor frozen_factor(const vm::Kernel& kernel, const int32_t* inputs) {
+    if (!kernel.product || frozen_.is_empty()) return {};
     const int16_t b = kernel.product->b;
     const auto reads_b = [b](const vm::KernelValue& value) {
       return value.kind == vm::KernelValue::Kind::input && value.index == b;
@@ -412,22 +462,21 @@ class Execution {
     if (b >= kernel.input_count || b == kernel.product->a ||
         std::ranges::any_of(kernel.values, reads_b) ||
         (!kernel.before.empty() && std::ranges::any_of(kernel.before.front().values, reads_b))) {
-      return nullptr;
+      return {};
     }
     const BufferView& view = buffer(inputs[1 + b]);
-    return view.rank == 2 && frozen_.holds(view) ? &view : nullptr;
-  }
-  static vm::RightMatrix right_matrix(const vm::Kernel& kernel, const BufferView& view) {
-    return {
+    if (view.rank != 2) return {};
+    const vm::RightMatrix matrix = {
         view.data,       view.shape[0],          view.shape[1],         view.strides[0],
         view.strides[1], kernel.product->source, kernel.product->dtype, kernel.product->precision};
+    return frozen_.find(view, matrix, target_);
   }
 
   // False: there is no memory for the packed copy that Programs read.
-  bool bind_packed(const vm::Compiled& compiled, const vm::RightMatrix& matrix) {
+  bool bind_packed(const vm::Compiled& compiled, const FrozenMemory::Factor& factor) {
     if (compiled.packed < 0) return true;
     is_plain_ = false;
-    const std::byte* const packed = frozen_.packed(matrix, target_);
+    const std::byte* const packed = frozen_.packed(factor, target_);
     // Operands that are read and those that are written are in one list.
     state_.globals[compiled.packed] = const_cast<std::byte*>(packed);
     return packed != nullptr;
@@ -458,11 +507,11 @@ class Execution {
 
   // Tells what a call of new sizes takes, whether these are new or not.
   Outcome run_timed(const vm::Kernel& kernel, const vm::Binding& binding, int globals,
-                    const vm::RightMatrix& matrix) {
+                    const FrozenMemory::Factor& factor) {
     vm::PhaseTimes phases;
     auto& encoded = state_.memo.encode_anew(kernel, binding, target_.traits(), phases);
     const int64_t begin = now();
-    if (!bind_packed(encoded.compiled, matrix)) return Outcome::check_failed;
+    if (!bind_packed(encoded.compiled, factor)) return Outcome::check_failed;
     const Outcome outcome = run_stages(encoded, globals);
     times_->bind += phases.bind;
     times_->tile += phases.tile;
@@ -506,13 +555,25 @@ class Execution {
 
   Outcome run_now(const vm::Compiled& compiled, std::span<std::byte* const> operands,
                   int64_t work) {
-    const Unlocked unlocked(host_, work >= kLongWork);
-    return compiled.all_launches(operands,
-                                 [&](const vm::Launch& launch) {
-                                   return add(target_.run({&launch, 1}));
-                                 })
-               ? Outcome::done
-               : Outcome::check_failed;
+    return on_target(work >= kLongWork, [&] {
+      return outcome_of(compiled.all_launches(operands, [&](const vm::Launch& launch) {
+        return add(target_.run({&launch, 1}));
+      }));
+    });
+  }
+
+  // Calls run(), which runs Programs, and lets other threads of the host go on meanwhile. Those of
+  // simulated targets may take as long as a user has no patience for.
+  template <typename F>
+  Outcome on_target(bool unlocks, F run) {
+    const Unlocked unlocked(host_, unlocks);
+    if (!target_.traits().flags) return run();
+    const HostPace pace(host_, unlocks);
+    try {
+      return run();
+    } catch (const vm::Pace::Stopped&) {
+      return Outcome::host_error;
+    }
   }
 
   Outcome hold(const vm::Compiled& compiled, std::span<std::byte* const> operands) {
@@ -534,12 +595,12 @@ class Execution {
     Held& held = state_.held;
     if (held.empty()) return Outcome::done;
     vm::RunStatus status;
-    {
-      const Unlocked unlocked(host_, held.work() >= kLongWork);
+    const Outcome outcome = on_target(held.work() >= kLongWork, [&] {
       status = target_.run(held.launches());
-    }
+      return Outcome::done;
+    });
     held.let_go(state_.blocks, host_);
-    return outcome_of(add(status));
+    return outcome == Outcome::done ? outcome_of(add(status)) : outcome;
   }
 
   // False: elements were not what the program may do with them.
@@ -577,12 +638,13 @@ class Execution {
     }
     constexpr int64_t kLong = 1 << 14;  // some 20 us for most of them
     if (const Outcome outcome = hand_over(); outcome != Outcome::done) return outcome;
-    const Unlocked unlocked(host_, elements >= kLong || runs_programs(target_) != nullptr);
     const core::WatchFpFlags watch;
-    const bool done =
-        compute(std::span<const BufferView* const>(operands, count), buffer(p[0]), p[1]);
+    const Outcome outcome = on_target(elements >= kLong || runs_programs(target_) != nullptr, [&] {
+      const std::span<const BufferView* const> given(operands, count);
+      return outcome_of(compute(given, buffer(p[0]), p[1]));
+    });
     fp_flags_ |= watch.raised();
-    return outcome_of(done);
+    return outcome;
   }
 
   template <typename F>

@@ -6,20 +6,6 @@
 
 namespace dvm::runtime {
 
-namespace {
-
-// Which of the inputs may be read in packed copies.
-uint64_t frozen_ones(const FrozenMemory& frozen, std::span<const BufferView> inputs) {
-  uint64_t ones = 0;
-  if (frozen.is_empty()) return ones;
-  for (size_t k = 0; k < inputs.size(); ++k) {
-    if (inputs[k].rank >= 2 && frozen.holds(inputs[k])) ones |= uint64_t{1} << k % 64;
-  }
-  return ones;
-}
-
-}  // namespace
-
 RecallKey::RecallKey(const Plan& plan, const vm::Target& target, const FrozenMemory& frozen,
                      std::span<const BufferView> inputs, std::span<const core::Scalar> scalars) {
   size_t size = 3 + scalars.size();
@@ -28,7 +14,7 @@ RecallKey::RecallKey(const Plan& plan, const vm::Target& target, const FrozenMem
   if (!fits_) return;
   add(plan.regions.front().kernel.serial);
   add(reinterpret_cast<uintptr_t>(&target.traits()));
-  add(frozen_ones(frozen, inputs));
+  add(frozen.which(inputs));  // which may be read in packed copies
   for (const BufferView& input : inputs) {
     for (int d = 0; d < input.rank; ++d) add(static_cast<uint64_t>(input.shape[d]));
     for (int d = 0; d < input.rank; ++d) add(static_cast<uint64_t>(input.strides[d]));

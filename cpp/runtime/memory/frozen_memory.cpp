@@ -13,11 +13,8 @@ constexpr std::align_val_t kLine{64};
 // Panels fill up what has few columns.
 constexpr int64_t kSmall = 65536;
 
-// The range that begins at or before `at`, or end().
-template <typename Map>
-auto range_at(Map& ranges, const std::byte* at) {
-  auto behind = ranges.upper_bound(at);
-  return behind == ranges.begin() ? ranges.end() : std::prev(behind);
+int64_t packed_bytes_of(const vm::RightMatrix& matrix, const vm::Target& target) {
+  return vm::packed_columns(matrix.columns) * target.packed_column(matrix);
 }
 
 }  // namespace
@@ -26,7 +23,7 @@ void FrozenMemory::Free::operator()(std::byte* block) const { ::operator delete(
 
 void FrozenMemory::add(const std::byte* begin, int64_t bytes) {
   const std::lock_guard lock(mutex_);
-  ranges_[begin] = {.bytes = bytes, .copies = {}};
+  ranges_[begin].bytes = bytes;
   count_.store(ranges_.size(), std::memory_order_relaxed);
 }
 
@@ -36,40 +33,63 @@ void FrozenMemory::remove(const std::byte* begin) {
   count_.store(ranges_.size(), std::memory_order_relaxed);
 }
 
-bool FrozenMemory::holds(const BufferView& tensor) const {
-  const core::ByteRange range = bytes_of(tensor);
-  if (range.low == range.high) return false;
-  const std::lock_guard lock(mutex_);
-  const auto frozen = range_at(ranges_, tensor.data + range.low);
-  return frozen != ranges_.end() &&
-         tensor.data + range.high <= frozen->first + frozen->second.bytes;
+// Under the lock: the one that holds all of a tensor that has elements.
+const FrozenMemory::Range* FrozenMemory::range_of(const BufferView& tensor) const {
+  const core::ByteRange bytes = bytes_of(tensor);
+  if (bytes.low == bytes.high) return nullptr;
+  const auto behind = ranges_.upper_bound(tensor.data + bytes.low);
+  if (behind == ranges_.begin()) return nullptr;
+  const auto& [begin, range] = *std::prev(behind);
+  return tensor.data + bytes.high <= begin + range.bytes ? &range : nullptr;
 }
 
-bool FrozenMemory::admits(const vm::RightMatrix& matrix, const vm::Target& target) const {
-  const std::lock_guard lock(mutex_);
-  const auto range = range_at(ranges_, matrix.data);
-  if (range == ranges_.end()) return false;
-  const auto& [bytes, copies, packed_bytes] = range->second;
-  if (std::ranges::find(copies, matrix, &Packed::matrix) != copies.end()) return true;
-  const int64_t more = vm::packed_columns(matrix.columns) * target.packed_column(matrix);
-  return packed_bytes + more <= kMostCopies * bytes + kSmall;
+FrozenMemory::Packed* FrozenMemory::copy_of(Range& range, const vm::RightMatrix& matrix) const {
+  const auto found = std::ranges::find(range.copies, matrix, &Packed::matrix);
+  return found == range.copies.end() ? nullptr : &*found;
 }
 
-const std::byte* FrozenMemory::packed(const vm::RightMatrix& matrix, const vm::Target& target) {
+uint64_t FrozenMemory::which(std::span<const BufferView> tensors) const {
+  uint64_t ones = 0;
+  if (is_empty()) return ones;
   const std::lock_guard lock(mutex_);
-  const auto range = range_at(ranges_, matrix.data);
-  if (range == ranges_.end()) return nullptr;
-  std::vector<Packed>& copies = range->second.copies;
-  const auto found = std::ranges::find(copies, matrix, &Packed::matrix);
-  if (found != copies.end()) return found->data.get();
-  const int64_t bytes = vm::packed_columns(matrix.columns) * target.packed_column(matrix);
-  std::unique_ptr<std::byte, Free> data(
-      static_cast<std::byte*>(::operator new(static_cast<size_t>(bytes), kLine, std::nothrow)));
-  if (!data) return nullptr;
-  target.pack(matrix, data.get());
-  copies.push_back({matrix, std::move(data), bytes});
-  range->second.packed_bytes += bytes;
-  return copies.back().data.get();
+  for (size_t k = 0; k < tensors.size(); ++k) {
+    if (tensors[k].rank >= 2 && range_of(tensors[k]) != nullptr) ones |= uint64_t{1} << k % 64;
+  }
+  return ones;
+}
+
+FrozenMemory::Factor FrozenMemory::find(const BufferView& tensor, const vm::RightMatrix& matrix,
+                                        const vm::Target& target) {
+  const std::lock_guard lock(mutex_);
+  auto* const range = const_cast<Range*>(range_of(tensor));
+  if (range == nullptr) return {};
+  Packed* const copy = copy_of(*range, matrix);
+  const bool fits = copy != nullptr || range->packed_bytes + packed_bytes_of(matrix, target) <=
+                                           kMostCopies * range->bytes + kSmall;
+  return fits ? Factor(range, copy, matrix) : Factor();
+}
+
+const std::byte* FrozenMemory::packed(const Factor& factor, const vm::Target& target) {
+  Packed* copy = factor.copy_;
+  const int64_t bytes = packed_bytes_of(factor.matrix_, target);
+  if (copy == nullptr) {
+    const std::lock_guard lock(mutex_);
+    copy = copy_of(*factor.range_, factor.matrix_);  // another thread may have been faster
+    if (copy == nullptr) {
+      copy = &factor.range_->copies.emplace_back(factor.matrix_);
+      factor.range_->packed_bytes += bytes;
+    }
+  }
+  if (const std::byte* const ready = copy->ready.load(std::memory_order_acquire)) return ready;
+  const std::lock_guard lock(copy->packing);
+  if (!copy->data) {
+    copy->data.reset(
+        static_cast<std::byte*>(::operator new(static_cast<size_t>(bytes), kLine, std::nothrow)));
+    if (!copy->data) return nullptr;
+    target.pack(factor.matrix_, copy->data.get());
+    copy->ready.store(copy->data.get(), std::memory_order_release);
+  }
+  return copy->data.get();
 }
 
 FrozenStats FrozenMemory::stats() const {

@@ -16,9 +16,32 @@ constexpr PlanOpInfo kPlanOps[] = {
 #undef DVM_PLAN
 };
 
+// Where the Kernel counts by the type's sizes.
+std::optional<vm::KernelShape> shape_in(const vm::Kernel& kernel, const core::Type& type) {
+  vm::KernelShape shape;
+  shape.fill(vm::kUnit);
+  const size_t lead = static_cast<size_t>(kernel.rank - type.rank());
+  for (size_t d = 0; d < type.shape.size(); ++d) {
+    if (type.shape[d].as_constant() == 1) continue;
+    const auto found = std::ranges::find(kernel.dims, type.shape[d]);
+    if (found == kernel.dims.end()) return std::nullopt;
+    shape[lead + d] = static_cast<uint8_t>(found - kernel.dims.begin());
+  }
+  return shape;
+}
+
 bool is_list(char kind) { return std::string_view("IBSKND").find(kind) != std::string_view::npos; }
 
 }  // namespace
+
+PlanRegion::PlanRegion(core::Region of, vm::Kernel prepared)
+    : region(std::move(of)), kernel(std::move(prepared)) {
+  const core::Graph& body = region.body;
+  for (const core::Node& node : body.nodes()) {
+    if (node.op == core::Op::input) operands.push_back(shape_in(kernel, node.type));
+  }
+  for (const core::Value v : body.outputs) operands.push_back(shape_in(kernel, body.type(v)));
+}
 
 const PlanOpInfo& info(PlanOp op) { return kPlanOps[static_cast<size_t>(op)]; }
 std::span<const PlanOpInfo> all_plan_ops() { return kPlanOps; }

@@ -21,6 +21,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -80,8 +81,13 @@ struct PlanConstant {
 PlanConstant make_constant(const core::Type& type, std::string name, core::Tensor values);
 
 struct PlanRegion {
+  PlanRegion(core::Region region, vm::Kernel kernel);  // the kernel: prepare(region)
+
   core::Region region;
-  vm::Kernel kernel;  // prepare(region)
+  vm::Kernel kernel;
+  // The sizes that each operand must have where the Kernel reads or writes it, aligned to its rank;
+  // none of an input that it has no use for.
+  std::vector<std::optional<vm::KernelShape>> operands;
   std::shared_ptr<LeftOutKernels> left_out = std::make_shared<LeftOutKernels>();
 };
 

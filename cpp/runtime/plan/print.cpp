@@ -132,9 +132,9 @@ std::string print(const Plan& plan) {
   for (size_t k = 0; k < plan.callees.size(); ++k) {
     out << "  callee " << k << ": " << core::quote(plan.callees[k]) << '\n';
   }
-  for (const auto& [region, kernel, left_out] : plan.regions) {
-    out << "  region " << region.name << " = ";
-    print_within(out, core::print(region.body));
+  for (const PlanRegion& of : plan.regions) {
+    out << "  region " << of.region.name << " = ";
+    print_within(out, core::print(of.region.body));
   }
   for (size_t k = 0; k < plan.bodies.size(); ++k) {
     out << "  body p" << k << " = ";

@@ -10,8 +10,9 @@
 //                       them that may keep them, and by one that writes all of them; not used once
 //                       freed, nor are their views
 //   regions             arity, element types and ranks of the Kernel
-//   bodies              are Plans that keep these rules, of the arguments and results that the
-//                       instruction says; a loop's body may write to what it carries, and leave
+//   bodies              are Plans that keep these rules, each looked at once, however many
+//                       instructions run it; of the arguments and results that the instruction
+//                       says; a loop's body may write to what it carries, and leave
 //   lifetime            temporaries neither leave the Plan nor reach the host, and constants only
 //                       where the memory is the host's
 #include <algorithm>
@@ -38,18 +39,20 @@ struct Buffer {
   bool all = true;      // new memory, or a reshape of all of it
 };
 
+// What the instructions that run a body have to know of it.
+struct Gives {
+  std::vector<Argument> results;
+  std::vector<std::vector<Argument>> leaves;  // of each `leave`
+};
+
 class PlanVerifier {
  public:
-  // Of a body `carried` is what its loop carries, null for that of a branch.
-  struct BodyOf {
-    const std::vector<Argument>* carried;
-    const std::vector<std::string>& callees;
-  };
-  explicit PlanVerifier(const Plan& plan, const BodyOf* body = nullptr)
-      : plan_(plan), body_(body) {}
+  // `around`: the Plan that has this one as a body.
+  explicit PlanVerifier(const Plan& plan, const Plan* around = nullptr)
+      : plan_(plan), around_(around) {}
 
-  // The types of the results.
-  std::vector<Argument> run() {
+  Gives run() {
+    for (const Plan& body : plan_.bodies) bodies_.push_back(PlanVerifier(body, &plan_).run());
     check_declarations();
     require(plan_.notes.size() == plan_.code.size(), "notes and instructions differ in number");
     require(!plan_.code.empty() && plan_.code.back().op == PlanOp::ret, "the last is not ret");
@@ -58,7 +61,8 @@ class PlanVerifier {
     require(used_ == plan_.pool.size(), "operands are left over in the pool");
     require(sizes_ == plan_.sizes && static_cast<int>(buffers_.size()) == plan_.buffers,
             "the register counts differ from the registers defined");
-    return types_of(operands_[0].words);
+    gives_.results = types_of(operands_[0].words);
+    return std::move(gives_);
   }
 
  private:
@@ -78,11 +82,10 @@ class PlanVerifier {
     for (const Argument& input : plan_.inputs) {
       require(static_cast<int>(input.dtype) < core::kDTypeCount, "no such element type");
       require(input.rank >= 0 && input.rank <= core::kMaxRank, "a rank beyond the limit");
-      require(!input.ours || (body_ && body_->carried),
-              "only a loop's body has arguments of its own");
+      require(!input.ours || around_ != nullptr, kNoLoop);
       define({.dtype = input.dtype, .rank = input.rank, .ours = input.ours});
     }
-    if (body_) check_named();
+    if (around_ != nullptr) check_named();
     for (const PlanConstant& constant : plan_.constants) {
       const BufferView& view = constant.view;
       require(static_cast<int>(view.dtype) < core::kDTypeCount, "no such element type");
@@ -98,7 +101,8 @@ class PlanVerifier {
       require(static_cast<int>(dtype) < core::kDTypeCount, "no such element type");
     }
     for (size_t k = 0; k < plan_.regions.size(); ++k) {
-      const auto& [region, kernel, left_out] = plan_.regions[k];
+      const core::Region& region = plan_.regions[k].region;
+      const vm::Kernel& kernel = plan_.regions[k].kernel;
       require(region.name == "r" + std::to_string(k), "a region is not named by its index");
       int inputs = 0, scalars = 0;
       for (const core::Node& node : region.body.nodes()) {
@@ -114,7 +118,7 @@ class PlanVerifier {
   // What the host knows by name, it knows of the Plan that has the body.
   void check_named() const {
     for (const std::string& callee : plan_.callees) {
-      require(std::ranges::find(body_->callees, callee) != body_->callees.end(),
+      require(std::ranges::find(around_->callees, callee) != around_->callees.end(),
               "a body calls what its Plan does not name");
     }
     for (const PlanConstant& constant : plan_.constants) {
@@ -267,10 +271,9 @@ class PlanVerifier {
         break;
       case PlanOp::leave:
         require_number(word(0), core::DType::boolean);
-        require(body_ && body_->carried, "a leave that is in no loop's body");
+        require(around_ != nullptr, kNoLeave);
         give_up(operands_[1].words);
-        require(types_of(operands_[1].words) == *body_->carried,
-                "what leaves is not what the loop carries");
+        gives_.leaves.push_back(types_of(operands_[1].words));
         break;
       case PlanOp::undefined:
         require(root(word(0)).ours, "only what the Plan allocated is undefined");
@@ -345,9 +348,11 @@ class PlanVerifier {
     for (size_t k = carried_arrays; k < body.inputs.size(); ++k) {
       require(!body.inputs[k].ours, "a body writes what its loop does not carry");
     }
-    const BodyOf body_of{&carried, plan_.callees};
-    require(PlanVerifier(body, &body_of).run() == carried,
-            "what a body gives is not what its loop carries");
+    const Gives& gives = bodies_[static_cast<size_t>(word(0))];
+    require(gives.results == carried, "what a body gives is not what its loop carries");
+    for (const std::vector<Argument>& leaves : gives.leaves) {
+      require(leaves == carried, "what leaves is not what the loop carries");
+    }
     carried.insert(carried.begin(), {core::DType::i64, 0});
     require(declared(6) == carried, "results are not what the loop carries");
   }
@@ -355,13 +360,14 @@ class PlanVerifier {
   void check_branch() {
     give_to_host(operands_[3].words);
     require_number(word(2), core::DType::boolean);
-    const BodyOf body_of{nullptr, plan_.callees};
     for (size_t which = 0; which < 2; ++which) {
       const Plan& body = plan_.bodies[static_cast<size_t>(word(which))];
+      const Gives& gives = bodies_[static_cast<size_t>(word(which))];
+      require(std::ranges::none_of(body.inputs, &Argument::ours), kNoLoop);
+      require(gives.leaves.empty(), kNoLeave);
       require_arguments(body, types_of(operands_[3].words),
                         std::vector(count(4), core::DType::i64));
-      require(PlanVerifier(body, &body_of).run() == declared(5),
-              "results are not what a body gives");
+      require(gives.results == declared(5), "results are not what a body gives");
     }
   }
 
@@ -418,7 +424,8 @@ class PlanVerifier {
   }
 
   void check_run() {
-    const auto& [region, kernel, left_out] = plan_.regions[static_cast<size_t>(word(0))];
+    const core::Region& region = plan_.regions[static_cast<size_t>(word(0))].region;
+    const vm::Kernel& kernel = plan_.regions[static_cast<size_t>(word(0))].kernel;
     const auto inputs = operands_[1].words, outputs = operands_[2].words;
     const auto scalars = operands_[4].words;
     require(static_cast<int>(inputs.size()) == kernel.input_count &&
@@ -583,8 +590,13 @@ class PlanVerifier {
     }
   }
 
+  static constexpr const char* kNoLoop = "only a loop's body has arguments of its own";
+  static constexpr const char* kNoLeave = "a leave that is in no loop's body";
+
   const Plan& plan_;
-  const BodyOf* const body_;
+  const Plan* const around_;
+  std::vector<Gives> bodies_;  // of each
+  Gives gives_;
   std::vector<Buffer> buffers_;
   std::vector<Operand> operands_;  // of the instruction at at_
   size_t at_ = SIZE_MAX, used_ = 0;

@@ -6,6 +6,7 @@
 
 #include "sim/timing/bandwidth.h"
 #include "sim/timing/core_clock.h"
+#include "vm/target/pace.h"
 
 namespace dvm::sim {
 
@@ -31,9 +32,10 @@ struct Moving {
 
 class Chip {
  public:
-  // So many neighbouring cores wait for each other.
-  Chip(std::vector<std::unique_ptr<CoreClock>> cores, int32_t group, const vm::CoreTiming& timing)
-      : cores_(std::move(cores)), group_(group), timing_(timing) {}
+  // So many neighbouring cores wait for each other. `transfers`: of all cores.
+  Chip(std::vector<std::unique_ptr<CoreClock>> cores, int32_t group, int64_t transfers,
+       const vm::CoreTiming& timing)
+      : cores_(std::move(cores)), group_(group), transfers_(transfers), timing_(timing) {}
 
   void run() {
     for (size_t core = 0; core < cores_.size(); ++core) advance(static_cast<int32_t>(core));
@@ -42,6 +44,7 @@ class Chip {
       double next = arrivals_.empty() ? kNever : arrivals_.top().time;
       for (size_t k = 0; k < moving_.size(); ++k) next = std::min(next, end_of(k, now));
       end_transfers(now, next);
+      if (pace_ != nullptr) pace_->at(vm::Pace::Work::operations, ended_, transfers_);
       now = next;
       while (!arrivals_.empty() && arrivals_.top().time <= now) {
         const Arrival& arrival = arrivals_.top();
@@ -101,6 +104,7 @@ class Chip {
     }
     moving_.resize(kept);
     shares_.resize(kept);
+    ended_ += static_cast<int64_t>(ended.size());
     for (const Moving& one : ended) {
       cores_[static_cast<size_t>(one.core)]->end_transfer(one.pipe, next, one.slowed_by_l2,
                                                           one.slowed_by_hbm);
@@ -110,7 +114,10 @@ class Chip {
 
   std::vector<std::unique_ptr<CoreClock>> cores_;
   const int32_t group_;
+  const int64_t transfers_;
   const vm::CoreTiming& timing_;
+  vm::Pace* const pace_ = vm::Pace::current();
+  int64_t ended_ = 0;
   std::priority_queue<Arrival, std::vector<Arrival>, std::greater<>> arrivals_;
   std::vector<Moving> moving_;
   std::vector<Share> shares_;  // of each of them
@@ -137,8 +144,10 @@ ProgramTiming time_launch(const TimedLaunch& launch, double begin, const vm::Cor
   const LaunchContext context{timing, index, result, events};
   std::vector<std::unique_ptr<CoreClock>> cores;
   std::vector<CrossFlags> flags(static_cast<size_t>(blocks));
+  int64_t transfer_count = 0;
   const auto add_core = [&](int32_t id, int32_t place, Trace trace) {
     std::vector<Transfer> transfers(trace.reaches.size());
+    transfer_count += static_cast<int64_t>(transfers.size());
     for (const TraceOp& op : trace.ops) {
       if (op.reach < 0) continue;
       const Reach& reach = trace.reaches[static_cast<size_t>(op.reach)];
@@ -153,7 +162,9 @@ ProgramTiming time_launch(const TimedLaunch& launch, double begin, const vm::Cor
                                                 std::move(transfers), start, context));
     cores.back()->join(flags[static_cast<size_t>(id)], place);
   };
+  vm::Pace* const pace = vm::Pace::current();
   for (int32_t id = 0; id < blocks; ++id) {
+    if (pace != nullptr) pace->at(vm::Pace::Work::operations, 0, blocks);
     if (launch.followers.empty()) {
       add_core(id, 0, trace_core(program, index, id));
       continue;
@@ -168,7 +179,7 @@ ProgramTiming time_launch(const TimedLaunch& launch, double begin, const vm::Cor
       add_core(id, place, std::move(traces[static_cast<size_t>(place)]));
     }
   }
-  Chip chip(std::move(cores), group, timing);
+  Chip chip(std::move(cores), group, transfer_count, timing);
   chip.run();
   result.end = begin + chip.end();
   std::stable_sort(result.events.begin(), result.events.end(),

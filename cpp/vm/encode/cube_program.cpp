@@ -51,7 +51,7 @@ class CubeEncoder {
     for (; step < whole; ++step) multiply(step, tiling_.k);
     if (rest != 0) multiply(step, rest);
     drain();
-    return sketch_.finish(words);
+    return sketch_.finish(words, product_.handed != 0 ? product_.result : -1);
   }
 
  private:

@@ -24,6 +24,7 @@
 #include "vm/tile/partials.h"
 #include "vm/tile/recompute.h"
 #include "vm/tile/tiler.h"
+#include "vm/verify/coverage.h"
 
 namespace dvm::vm {
 
@@ -306,12 +307,38 @@ std::atomic<bool>& verifies_programs() {
   return verifies;
 }
 
-void verify_if_asked(const Program& program, const TargetTraits& target) {
-  // What a Program names is the row of the target's table: tests may bring another.
-  const bool listed = find_target(target.id)->cores == target.cores;
-  if (!listed || !verifies_programs().load(std::memory_order_relaxed)) return;
+namespace {
+
+// What a Program names is the row of the target's table: tests may bring another.
+bool is_to_verify(const TargetTraits& target) {
+  return verifies_programs().load(std::memory_order_relaxed) &&
+         find_target(target.id)->cores == target.cores;
+}
+
+// That all Programs together write as many elements of each output as it has. No two tiles of one
+// Program write the same.
+void check_outputs_written(const Kernel& kernel, const Binding& binding, const Compiled& compiled) {
+  for (size_t k = 0; k < kernel.outputs.size(); ++k) {
+    const KernelValue& value = kernel.values[static_cast<size_t>(kernel.outputs[k])];
+    int64_t elements = 1, written = 0;
+    for (const uint8_t dim : kernel.shapes[value.shape]) {
+      if (dim != kUnit) elements *= binding.dims[dim];
+    }
+    for (int stage = 0; stage < compiled.stage_count; ++stage) {
+      written += written_elements(compiled.stages[stage], kernel.output_operands[k]);
+    }
+    DVM_CHECK(written == elements,
+              "the Programs of " + kernel.name + " write " + std::to_string(written) + " of the " +
+                  std::to_string(elements) + " elements of output " + std::to_string(k));
+  }
+}
+
+}  // namespace
+
+void verify_if_asked(const Program& program, const TargetTraits& target, int own) {
+  if (!is_to_verify(target)) return;
   try {
-    verify(program.words());
+    verify_launched(program.words(), own);
   } catch (const core::Error& error) {
     core::fail(core::ErrorCode::internal,
                std::string("the encoder made what the verifier refuses: ") + error.what());
@@ -369,6 +396,7 @@ Compiled encode(const Kernel& kernel, const Binding& binding, const TargetTraits
       Stopwatch watch(times);
       Encoder(target, arena, watch, compiled, request, tilings).run(kernel, binding);
       compiled.stages = keep_programs(compiled, arena);
+      if (is_to_verify(target)) check_outputs_written(kernel, binding, compiled);
       return compiled;
     } catch (const OutOfWords&) {
       arena.rewind(used);

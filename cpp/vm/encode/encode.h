@@ -94,8 +94,9 @@ struct PhaseTimes {
 // Whether every Program that the encoder makes is verified, at some ten times the cost of making
 // it: in debug builds, and where DVM_VERIFY is set to 1 in the environment, as all tests do.
 std::atomic<bool>& verifies_programs();
-// So it is done. InternalError for what the verifier refuses.
-void verify_if_asked(const Program& program, const TargetTraits& target);
+// So it is done. InternalError for what the verifier refuses. `own`: the operand in which each tile
+// has a place of its own, if there is one.
+void verify_if_asked(const Program& program, const TargetTraits& target, int own = -1);
 
 struct Tiling;
 struct TileRequest;

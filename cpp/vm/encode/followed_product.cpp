@@ -108,7 +108,7 @@ class FollowedEncoder {
     }
     if (follows_) product.hand_over(tiling.m, tiling.n);
     if (makes_) product.make_rows(tiling.m);
-    programs[0] = take(encode());
+    programs[0] = take(encode(), follows_ ? product.result : -1);
     compiled_.leader = compiled_.stage_count;
     const int count = 1 + static_cast<int>(followers.size());
     DVM_CHECK(compiled_.leader + count <= kMaxPrograms, "a product has too many Programs");
@@ -128,8 +128,9 @@ class FollowedEncoder {
     return true;
   }
 
-  Program take(const Program& program) {
-    verify_if_asked(program, target_);
+  // `own`: what it writes a tile of for the others.
+  Program take(const Program& program, int own) {
+    verify_if_asked(program, target_, own);
     arena_.take(program.words().size());
     return program;
   }
@@ -157,7 +158,7 @@ class FollowedEncoder {
         const ProductTiles tiles{side(product.m.size, tiling.m, last_row),
                                  side(product.n.size, tiling.n, last_column)};
         if (tiles.m.count == 0 || tiles.n.count == 0) continue;
-        const auto program = emit_along(behind, product, tiles);
+        const auto program = emit_along(behind, product, tiles, -1);
         if (!program) return false;
         programs[count] = *program;
         made[count++] = follower_of(*program, product, tiles);
@@ -179,7 +180,7 @@ class FollowedEncoder {
       const ProductTiles tiles{side(product.m.size, tiling.m, last_row),
                                {product.k.size, 0, 1, product.k.size}};
       if (tiles.m.count == 0) continue;
-      const auto program = emit_along({scratch_.next, dims}, rows, tiles);
+      const auto program = emit_along({scratch_.next, dims}, rows, tiles, product.a);
       if (!program) return false;
       programs[count] = *program;
       made[count] = follower_of(*program, rows, tiles);
@@ -207,7 +208,7 @@ class FollowedEncoder {
   }
 
   std::optional<Program> emit_along(const UnmergedStage& steps, const Contraction& product,
-                                    const ProductTiles& tiles) {
+                                    const ProductTiles& tiles, int own) {
     if (!cut_along(steps, product, tiles, scratch_.stage)) return std::nullopt;
     Schedules& schedules = scratch_.schedules;
     // What is behind a tile of the cube is for the vector cores of its group.
@@ -217,7 +218,7 @@ class FollowedEncoder {
       const Tiling tiling = tile(schedules, limit, cores);
       if (tiling.reduction != Tiling::Reduction::in_tile) return std::nullopt;
       const auto program = emit(schedules, tiling, arena_.rest(), scratch_.drafts);
-      if (program) return take(*program);
+      if (program) return take(*program, own);
       limit = tiling.tile_elements * 7 / 8;
     }
     return std::nullopt;

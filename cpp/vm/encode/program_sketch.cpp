@@ -124,7 +124,7 @@ Program ProgramSketch::build(std::span<uint64_t> words, std::vector<SlotUse>& us
   return builder.finish(static_cast<uint32_t>(local), loop_flags);
 }
 
-Program ProgramSketch::finish(std::span<uint64_t> words) const {
+Program ProgramSketch::finish(std::span<uint64_t> words, int own) const {
   std::vector<SlotUse> uses;
   Program program = build(words, uses, {}, 0);
   if (target_.flags) {
@@ -132,7 +132,7 @@ Program ProgramSketch::finish(std::span<uint64_t> words) const {
     const uint8_t loop_flags = plan_flags(uses, syncs);
     program = build(words, uses, syncs, loop_flags);
   }
-  verify_if_asked(program, target_);
+  verify_if_asked(program, target_, own);
   return program;
 }
 

@@ -38,7 +38,8 @@ class ProgramSketch {
   void end_loop();
 
   // The Program, with its flags, at the start of `words`; verified where verifies_programs().
-  Program finish(std::span<uint64_t> words) const;
+  // `own`: as of verify_if_asked().
+  Program finish(std::span<uint64_t> words, int own = -1) const;
 
  private:
   struct Line {

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "core/error.h"
+#include "vm/verify/coverage.h"
 
 namespace dvm::vm {
 
@@ -39,7 +40,7 @@ T take(std::span<const uint64_t>& words) {
 }
 
 // The Program at the start of the words.
-Program take_program(std::span<const uint64_t>& words, bool verifies) {
+Program take_program(std::span<const uint64_t>& words) {
   size_t count = words.size();
   if (words.size() * sizeof(uint64_t) >= sizeof(Header)) {
     Header header;
@@ -47,7 +48,6 @@ Program take_program(std::span<const uint64_t>& words, bool verifies) {
     count = std::min<size_t>(count, header.words);
   }
   const Program program(words.first(count));
-  if (verifies) verify(program.words());
   words = words.subspan(count);
   return program;
 }
@@ -73,15 +73,15 @@ std::vector<uint64_t> launch_words(const Launch& launch) {
 
 LaunchView view_launch(std::span<const uint64_t> words, bool verifies) {
   LaunchView view;
-  view.program = take_program(words, verifies);
-  if (words.empty()) return view;
+  view.program = take_program(words);
   for (HandedOver* const place : {&view.handed, &view.made}) {
+    if (words.empty()) break;
     const auto handed = take<Handed>(words);
     *place = {static_cast<int16_t>(handed.global), handed.turns, handed.bytes};
   }
   while (!words.empty()) {
     const auto place = take<Place>(words);
-    view.followers.push_back({.program = take_program(words, verifies),
+    view.followers.push_back({.program = take_program(words),
                               .first_row = place.first_row,
                               .rows = place.rows,
                               .first_column = place.first_column,
@@ -89,7 +89,13 @@ LaunchView view_launch(std::span<const uint64_t> words, bool verifies) {
                               .tiles = place.tiles,
                               .makes = place.makes != 0});
   }
-  verify_followers(view.launch({}));
+  if (verifies) {
+    verify_launched(view.program.words(), view.handed.global);
+    for (const Follower& follower : view.followers) {
+      verify_launched(follower.program.words(), follower.makes ? view.made.global : -1);
+    }
+  }
+  if (!view.followers.empty()) verify_followers(view.launch({}));
   return view;
 }
 

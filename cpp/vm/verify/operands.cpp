@@ -216,10 +216,10 @@ void TileVerifier::check_stream(const Instruction& insn, int operand) {
   // A tile may read back what it wrote itself; what other tiles write has no order.
   if (writes(insn, operand) && global.written == 0)
     fail("writes global g" + number(g) + ", which is read-only");
-  const Range touched = footprint(insn, operand, 0);
-  const int64_t written = written_streams_[static_cast<size_t>(index)];
+  const auto& written = written_streams_[static_cast<size_t>(index)];
   if (!writes(insn, operand) && global.written != 0 &&
-      (touched.low < 0 || touched.high > written)) {
+      std::ranges::none_of(written,
+                           [&](const Written& one) { return reads_back(insn, operand, one); })) {
     fail("reads bytes of written global g" + number(g) + " that this tile has not written");
   }
   check_stream_alignment(insn, operand);
@@ -271,6 +271,36 @@ TileVerifier::Range TileVerifier::footprint(const Instruction& insn, int operand
     (dims[d].stride < 0 ? range.low : range.high) += last * dims[d].stride;
   }
   return range;
+}
+
+int64_t TileVerifier::unbroken(const Instruction& insn, int operand, Ends ends) const {
+  const int64_t element = core::byte_size(operand_dtype(insn, operand));
+  const Operand& lies = insn.operands()[operand];
+  if (has_stride(lies.mode)) {
+    const auto [m, size, n] = extents(insn, ends);
+    if (!has_matrices(insn)) return size * element;
+    return (lies.mode == Mode::columns ? m : n) * element;
+  }
+  if (!has_view(insn, operand)) return operand_elements(insn, operand, ends) * element;
+  int64_t run = element;
+  const auto dims = insn.view_dims();
+  for (size_t d = dims.size(); d-- > 0;) {
+    const auto full = static_cast<uint32_t>(dims[d].extent);
+    const int64_t extent = tail_of(insn, static_cast<int>(d) + 1, ends, full);
+    if (extent == 1) continue;
+    if (dims[d].stride != run) break;
+    run *= extent;
+  }
+  return run;
+}
+
+bool TileVerifier::reads_back(const Instruction& insn, int operand, const Written& written) const {
+  const auto cut = static_cast<Ends>(cut_axes(insn) | cut_axes(*written.insn));
+  for (Ends at_end = 0;; at_end = static_cast<Ends>((at_end - cut) & cut)) {
+    const Range read = footprint(insn, operand, at_end);
+    if (read.low < 0 || read.high > unbroken(*written.insn, written.operand, at_end)) return false;
+    if (at_end == cut) return true;
+  }
 }
 
 int64_t TileVerifier::steps_along(int axis) const {
@@ -384,12 +414,7 @@ void TileVerifier::check_sources_written(const Instruction& insn) const {
 void TileVerifier::record_destination(const Instruction& insn, int operand) {
   const Operand& dst = insn.operands()[operand];
   if (is_stream(dst)) {
-    int64_t& bytes = written_streams_[dst.index];
-    // Between rows that lie apart nothing is written.
-    const int64_t run = row_stride(dst)
-                            ? int64_t{insn.size} * core::byte_size(operand_dtype(insn, operand))
-                            : operand_bytes(insn, operand);
-    bytes = std::max(bytes, run);
+    written_streams_[dst.index].push_back({&insn, operand});
     return;
   }
   auto [low, high] = slot_range(insn, operand);

@@ -34,6 +34,10 @@ class TileVerifier {
     bool operator==(const Range&) const = default;
     bool overlaps(const Range& other) const { return low < other.high && other.low < high; }
   };
+  struct Written {
+    const Instruction* insn;
+    int operand;
+  };
 
   [[noreturn]] void fail(const std::string& message) const;
   void check_fixed_part(const Instruction& insn) const;
@@ -74,6 +78,10 @@ class TileVerifier {
   int64_t operand_bytes(const Instruction& insn, int operand) const;
   Range slot_range(const Instruction& insn, int operand) const;
   Range footprint(const Instruction& insn, int operand, Ends ends) const;
+  // The bytes from the first element on that an operand touches all of.
+  int64_t unbroken(const Instruction& insn, int operand, Ends ends) const;
+  // Whether a tile finds what it reads through a stream where it wrote through that.
+  bool reads_back(const Instruction& insn, int operand, const Written& written) const;
   // `touched` over all tiles and steps: of the axes `at_end` the last alone, of those `before_end`
   // all but the last.
   Range over_axes(const Stream& stream, Range touched, Ends at_end, Ends before_end) const;
@@ -87,7 +95,7 @@ class TileVerifier {
   std::string insn_name_;                                  // " (add)", once it is known
   int next_scalar_ = 0, next_stream_ = 0;                  // tables are in order of first use
   std::map<int64_t, int64_t> written_slots_[kSpaceCount];  // disjoint byte ranges: begin -> end
-  std::vector<int64_t> written_streams_;                   // bytes per tile, by stream
+  std::vector<std::vector<Written>> written_streams_;      // who writes, by stream
   // Sets not yet waited for.
   using Tokens = std::array<std::array<std::array<int64_t, kEventIds>, kPipeCount>, kPipeCount>;
   Tokens tokens_{};

@@ -6,6 +6,7 @@
 
 #include "core/error.h"
 #include "vm/target/target.h"
+#include "vm/verify/coverage.h"
 #include "vm/verify/tile.h"
 
 namespace dvm::vm {
@@ -122,14 +123,7 @@ void check_tables(const Program& program) {
   }
 }
 
-}  // namespace
-
-void verify(std::span<const uint64_t> words) {
-  int at = -1;
-  verify(words, at);
-}
-
-void verify(std::span<const uint64_t> words, int& at) {
+void verify_words(std::span<const uint64_t> words, int own, int& at) {
   at = -1;
   require(words.size() >= sizeof(Header) / 8, ErrorCode::bytecode_truncated,
           number(words.size()) + " words cannot hold a Program's header");
@@ -145,6 +139,19 @@ void verify(std::span<const uint64_t> words, int& at) {
     rest = rest.subspan(tile.step(rest));
   }
   tile.finish();
+  at = -1;
+  check_coverage(program, own);
 }
+
+}  // namespace
+
+void verify(std::span<const uint64_t> words) { verify_launched(words, -1); }
+
+void verify_launched(std::span<const uint64_t> words, int own) {
+  int at = -1;
+  verify_words(words, own, at);
+}
+
+void verify(std::span<const uint64_t> words, int& at) { verify_words(words, -1, at); }
 
 }  // namespace dvm::vm

@@ -16,6 +16,7 @@ from dvm import _dvm, errors
 from dvm.compiling import compile, is_of_torch
 from dvm.graphs import CompiledGraph
 from dvm.profiling.subjects import FunctionSubject, GraphSubject, Subject
+from dvm.progress import Progress
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -156,11 +157,13 @@ def profile_of(subject: Subject, overrides: dict[str, float]) -> Callable[..., P
         )
 
     def profiled(*args: Any, **kwargs: Any) -> Profile:
-        subject.serve(args, kwargs)  # of torch's graphs it finds the target
-        if subject.target != "cpu":
-            from dvm.profiling.simulated import simulate_call
+        with Progress(subject.name):
+            # Of torch's graphs it finds the target.
+            call = subject.serve(args, kwargs, subject.target != "cpu")
+            if subject.target != "cpu":
+                from dvm.profiling.simulated import simulate_call
 
-            return simulate_call(subject, args, kwargs, overrides)
+                return simulate_call(subject, args, kwargs, overrides, call)
         from dvm.profiling.measured import measure_call
 
         return measure_call(subject, args, kwargs)

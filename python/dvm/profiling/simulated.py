@@ -12,7 +12,7 @@ from dvm.explaining.operations import fused_graphs
 from dvm.explaining.summary import region_lines
 from dvm.profiling.fusion_trials import stacked_places
 from dvm.profiling.profile import Profile, percent, table
-from dvm.profiling.subjects import Subject
+from dvm.profiling.subjects import ROOM, Subject
 
 if TYPE_CHECKING:
     from dvm.profiling.fusion_trials import Pair
@@ -405,10 +405,14 @@ def _waits_text(waits: dict[str, float]) -> str:
 
 
 def simulate_call(
-    subject: Subject, args: Any, kwargs: Any, overrides: Mapping[str, float]
+    subject: Subject,
+    args: Any,
+    kwargs: Any,
+    overrides: Mapping[str, float],
+    call: tuple[Any, _dvm.WatchedCall] | None = None,
 ) -> SimulatedProfile:
-    """Call `subject` once, watched, and time what it ran; see `dvm.profile`."""
-    value, watched = subject.watch(True, 1 << 12, args, kwargs)
+    """Time what a watched call ran; see `dvm.profile`. call: what `watch` says of it, if it was."""
+    value, watched = call or subject.watch(True, ROOM, args, kwargs)
     target = subject.target
     ran = watched.programs
     programs = [(program, buffers) for _, program, buffers, *_ in ran]

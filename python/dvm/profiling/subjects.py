@@ -14,6 +14,8 @@ from dvm.stances import stance
 
 #: calls after which a function that never replays is given up
 MOST_CALLS = 4
+#: spans of a watched call that are kept
+ROOM = 1 << 12
 
 
 class Subject(Protocol):
@@ -29,8 +31,13 @@ class Subject(Protocol):
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
 
-    def serve(self, args: Sequence[Any], kwargs: Mapping[str, Any], /) -> None:
-        """Call it until these arguments are served by what is compiled; CaptureError if never."""
+    def serve(
+        self, args: Sequence[Any], kwargs: Mapping[str, Any], watched: bool, /
+    ) -> tuple[Any, _dvm.WatchedCall] | None:
+        """Call it until these arguments are served by what is compiled; CaptureError if never.
+
+        watched: return what `watch` would of the last of these calls, if there was one.
+        """
 
     def paths(self) -> list[_dvm.PathRecord]:
         """Return the record of each path of a function, or of each graph."""
@@ -61,15 +68,19 @@ class FunctionSubject:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self.compiled(*args, **kwargs)
 
-    def serve(self, args: Sequence[Any], kwargs: Mapping[str, Any], /) -> None:
+    def serve(
+        self, args: Sequence[Any], kwargs: Mapping[str, Any], watched: bool, /
+    ) -> tuple[Any, _dvm.WatchedCall] | None:
         compiled = self.compiled
         for _ in range(MOST_CALLS):
             hits = compiled.stats.hits
             # Who asks for a profile does not wait until compiling would pay.
             with stance("force_capture"):
-                compiled(*args, **kwargs)
+                call = self.watch(True, ROOM, args, kwargs) if watched else None
+                if call is None:
+                    compiled(*args, **kwargs)
             if compiled.stats.hits > hits:
-                return
+                return call
         from dvm.explaining.advice import advice_for_fallback
 
         reasons = compiled.fallback_reasons or [str(compiled.why_recompiled())]
@@ -106,8 +117,11 @@ class GraphSubject:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self.graph(*args, **kwargs)
 
-    def serve(self, _args: Sequence[Any], _kwargs: Mapping[str, Any], /) -> None:
+    def serve(
+        self, _args: Sequence[Any], _kwargs: Mapping[str, Any], _watched: bool, /
+    ) -> tuple[Any, _dvm.WatchedCall] | None:
         """Nothing: a graph takes all arguments that fit it."""
+        return None
 
     def paths(self) -> list[_dvm.PathRecord]:
         return [self.graph.describe()]

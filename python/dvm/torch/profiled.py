@@ -29,14 +29,16 @@ class TorchSubject:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self._fn(*args, **kwargs)
 
-    def serve(self, args: Sequence[Any], kwargs: Mapping[str, Any], /) -> None:
+    def serve(
+        self, args: Sequence[Any], kwargs: Mapping[str, Any], _watched: bool, /
+    ) -> tuple[Any, _dvm.WatchedCall] | None:
         self(*args, **kwargs)
         ran = reports.explain(self)(*args, **kwargs).graphs
         self._graphs = [g for record in ran if (g := record.compiled_graph()) is not None]
         self._paths = []
         if self._graphs:
             self.target = self._graphs[0].target
-            return
+            return None
         why = next((record.reason for record in ran), "it runs no graph that dvm compiled")
         raise errors.make("capture_refused", f"{self.name} runs uncompiled: {why}")
 

@@ -341,5 +341,42 @@ TEST(BlockCache, GivesBackWhatItTook) {
   cache.give(empty, 0);
 }
 
+struct SizesOfRun {
+  const char *input, *result, *dims;
+};
+// NOLINTNEXTLINE(readability-identifier-naming): the name that googletest calls
+void PrintTo(const SizesOfRun& of, std::ostream* out) { *out << of.dims; }
+
+class RegionSizes : public testing::TestWithParam<SizesOfRun> {};
+
+// What the Kernel counts by may be any register, but has to be what its buffers have.
+TEST_P(RegionSizes, AreThoseOfItsBuffers) {
+  const auto& [input, result, dims] = GetParam();
+  const Plan plan = parse_plan(
+      std::string(
+          "plan v1 {\n  input b0: f32 rank 1\n  region r0 = graph v1 {\n"
+          "    %0 = input f32[a]\n    %1 = input f32[b]\n"
+          "    %2 = broadcast(%0) f32[bcast(a, b)]\n    %3 = broadcast(%1) f32[bcast(a, b)]\n"
+          "    %4 = add(%2, %3) f32[bcast(a, b)]\n    return %4\n  }\n"
+          "i0 = literal 16\ni1 = literal 64\ni2 = literal 1\ni3 = literal -16\n"
+          "i4 = literal 0\nb1 = host_alloc f32, [i2]\n"
+          "undefined b1\nb2 = slice b0, [i4], [i2], [") +
+      input + "]\nb3 = host_alloc f32, [" + result + "]\nrun r0, [b2, b1], [b3], [" + dims +
+      "], []\nret [b3]\n}\n");
+  FakeHost host;
+  const BufferView given = test::to_buffer(host, range({64}), 0);
+  BufferView made;
+  EXPECT_EQ(run(plan, host, {&given, 1}, {&made, 1}), Outcome::check_failed) << dims;
+  host.release(given.owner);
+  EXPECT_EQ(host.live, 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Mismatches, RegionSizes,
+    testing::Values(SizesOfRun{"i0", "i0", "i1, i2, i1"}, SizesOfRun{"i0", "i0", "i0, i2, i1"},
+                    SizesOfRun{"i0", "i0", "i1, i2, i0"}, SizesOfRun{"i0", "i0", "i0, i0, i0"},
+                    SizesOfRun{"i0", "i1", "i0, i2, i0"}, SizesOfRun{"i0", "i1", "i0, i2, i1"},
+                    SizesOfRun{"i0", "i0", "i3, i2, i3"}, SizesOfRun{"i0", "i0", "i4, i2, i4"}));
+
 }  // namespace
 }  // namespace dvm::runtime

@@ -237,7 +237,8 @@ class PlanGenerator {
   void run_region() {
     if (plan_.regions.empty()) return;
     const auto index = static_cast<int32_t>(below(std::ssize(plan_.regions)));
-    const auto& [region, kernel] = plan_.regions[static_cast<size_t>(index)];
+    const core::Region& region = plan_.regions[static_cast<size_t>(index)].region;
+    const vm::Kernel& kernel = plan_.regions[static_cast<size_t>(index)].kernel;
     std::vector<int32_t> inputs, outputs, scalars;
     for (const core::Node& node : region.body.nodes()) {
       if (node.op == core::Op::input) {

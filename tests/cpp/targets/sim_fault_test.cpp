@@ -2,7 +2,9 @@
 // no encoder and no verified file would contain such mistakes.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <numeric>
+#include <optional>
 #include <string>
 
 #include "core/error.h"
@@ -27,7 +29,8 @@ struct NegProgram {
   static constexpr int64_t kMaxTiles = 20;  // the destination's room
   int64_t grid = 3;
   uint32_t a = 512, d = 768;  // slots
-  int64_t offset = 0, stride = 256, high = 640;
+  int64_t offset = 0, stride = 256, high = 640, dst_stride = 256;
+  std::optional<int64_t> dst_high;  // as far as tiles write, or further
   uint8_t written = 1, loop_flags = vm::simd_to_load | vm::store_to_simd;
   std::vector<Sync> load = {wait(Pipe::simd, Pipe::load), set(Pipe::load, Pipe::simd)};
   std::vector<Sync> neg = {wait(Pipe::load, Pipe::simd), wait(Pipe::store, Pipe::simd),
@@ -46,7 +49,10 @@ struct NegProgram {
     vm::ProgramBuilder builder(*traits, words, std::span(&grid, 1));
     builder.add_global({.low = 0, .high = high, .dtype = DType::f32, .written = 0});
     builder.add_global(
-        {.low = 0, .high = kMaxTiles * 256, .dtype = DType::f32, .written = written});
+        {.low = 0,
+         .high = dst_high.value_or((grid - 1) * std::max<int64_t>(dst_stride, 128) + 128),
+         .dtype = DType::f32,
+         .written = written});
     const auto fixed = [&](Insn insn) {
       Instruction result{.insn = insn, .dtype = DType::f32};
       result.size = 64;
@@ -54,7 +60,6 @@ struct NegProgram {
       result.split = static_cast<uint8_t>(vm::Split::size);
       return result;
     };
-    const int64_t dst_stride = 256;
     const Operand source = builder.stream(0, offset, std::span(&stride, 1));
     const Operand target = builder.stream(1, 0, std::span(&dst_stride, 1));
     builder.append(fixed(Insn::load), std::vector{slot_operand(a), source}, load);
@@ -100,6 +105,27 @@ TEST(SimFault, AnOrderlyProgramRunsAndIsReported) {
   EXPECT_EQ(one.report.cores[0].tiles, 3);
   EXPECT_EQ(one.report.cores[0].instructions[static_cast<size_t>(Insn::load)], 3);
   EXPECT_EQ(one.report.cores[0].instructions[static_cast<size_t>(Insn::add)], 0);
+}
+
+TEST(SimFault, NoTwoTilesWriteTheSame) {
+  NegProgram p;
+  p.dst_stride = 0;
+  p.dst_high = 256;
+  EXPECT_EQ(p.run(),
+            "core 1, tile 1, instruction 2 (store): writes byte 0 of global g1, as another tile "
+            "does");
+  NegProgram half;
+  half.dst_stride = 128;
+  half.dst_high = 512;
+  EXPECT_EQ(half.run(),
+            "core 1, tile 1, instruction 2 (store): writes byte 128 of global g1, as another tile "
+            "does");
+}
+
+TEST(SimFault, TilesWriteTheFirstAndTheLastElement) {
+  NegProgram p;
+  p.dst_high = 2 * 256 + 132;
+  EXPECT_EQ(p.run(), "the last element of global g1 was written by no tile");
 }
 
 TEST(SimFault, CoresTakeContiguousTiles) {

@@ -207,16 +207,19 @@ struct ProgramDraft {
       ref.row_stride = (columns - 1 + one_to(columns + 8)) * core::byte_size(dtype);
     }
     ref.offset = (static_cast<int64_t>(below(64)) - 20) * core::byte_size(dtype);
+    const auto moves = [&](size_t loop) {
+      return std::ranges::find(open, static_cast<int>(loop)) != open.end();
+    };
     for (size_t d = 0; d < grid.size(); ++d) {
       ref.strides.push_back((static_cast<int64_t>(below(4096)) - 1024) * core::byte_size(dtype));
     }
     for (size_t loop = 0; loop < loops.size(); ++loop) {
-      const bool moves = std::ranges::find(open, static_cast<int>(loop)) != open.end();
-      const auto elements = moves ? static_cast<int64_t>(below(512)) - 128 : 0;
+      const auto elements = moves(loop) ? static_cast<int64_t>(below(512)) - 128 : 0;
       ref.strides.push_back(elements * core::byte_size(dtype));
     }
+    if (written) part_tiles(ref, line, dtype, is_short);
     std::vector<int> candidates;
-    for (size_t g = 0; g < globals.size(); ++g) {
+    for (size_t g = 0; g < globals.size() && !written; ++g) {
       if (globals[g].dtype == dtype && globals[g].written == written) {
         candidates.push_back(static_cast<int>(g));
       }
@@ -233,6 +236,29 @@ struct ProgramDraft {
     }
     grow(globals[static_cast<size_t>(ref.global)], ref, line, dtype, is_short);
     return ref;
+  }
+
+  // Strides beyond all that smaller ones reach, in any order of the axes and either direction, with
+  // gaps here and there: no two tiles write the same. Some steps of loops write again what is
+  // there.
+  void part_tiles(Ref& ref, const Line& line, DType dtype, bool is_short) {
+    const int64_t size = core::byte_size(dtype);
+    const int64_t elements = line.view_dims.empty() ? count(line, is_short, 0) : 0;
+    const auto [low, high] = touched(line, ref, elements, dtype, 0);
+    int64_t reach = high - low;
+    std::vector<size_t> axes(ref.strides.size());
+    for (size_t a = 0; a < axes.size(); ++a) axes[a] = a;
+    std::shuffle(axes.begin(), axes.end(), rng);
+    for (const size_t a : axes) {
+      if (a >= grid.size() && (ref.strides[a] == 0 || chance(30))) {
+        ref.strides[a] = 0;
+        continue;
+      }
+      const int64_t steps = a < grid.size() ? grid[a] : loops[a - grid.size()];
+      const int64_t stride = reach + (chance(50) ? 0 : static_cast<int64_t>(below(9)) * size);
+      ref.strides[a] = chance(30) ? -stride : stride;
+      reach += (steps - 1) * stride;
+    }
   }
 
   void grow(Global& global, const Ref& ref, const Line& line, DType dtype, bool is_short) const {

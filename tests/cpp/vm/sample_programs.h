@@ -32,7 +32,7 @@ inline constexpr std::string_view kStreamedExample =
   // target=0, block_dim=1, ffts_addr=0, tile_num=6, grid=[2, 3], local_bytes=0x400, loop_flags=[]
   g0: fp32 [0, 704) read
   g1: fp32 [0, 704) written
-  g2: bool [-16, 100) written
+  g2: bool [-16, 180) written
   vmain.aiv(body_tile=6, tail_tile_diff=0) {
     0: Mul.fp32.32 0x0, g0, 0.5 // tile_stride(352, 128), iter_tail(24)
          {simd}
@@ -52,7 +52,7 @@ inline constexpr std::string_view kStreamedExample =
          {simd}
     8: view_load.u8.128x1 0x300, g0 // view(4:32, 8:4), tile_stride(352, 128), pad_size(0), iter_tail(0:3)
          {load}
-    9: view_store.u8.32x1 g2+7, 0x180 // view(8:-3, 4:1), tile_stride(50, 5), iter_tail(0:5), pad_size(0), dbg_size(168)
+    9: view_store.u8.32x1 g2+68, 0x180 // view(8:-12, 4:1), tile_stride(100, 4), iter_tail(0:5), pad_size(0), dbg_size(168)
          {store}
   }
 }

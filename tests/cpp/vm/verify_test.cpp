@@ -79,13 +79,28 @@ constexpr std::string_view kStreamsOfOneGlobal =
     R"(dvm.program v1 target=cpu {
   // target=0, block_dim=1, ffts_addr=0, tile_num=2, grid=[2], local_bytes=0x0, loop_flags=[]
   g0: fp32 [0, 512) read
-  g1: fp32 [0, 516) written
+  g1: fp32 [0, 1024) written
   vmain.aiv(body_tile=2, tail_tile_diff=0) {
-    0: Copy.fp32.64 g1, g0 // tile_stride(256; 256)
+    0: Copy.fp32.64 g1, g0 // tile_stride(512; 256)
          {simd}
-    1: Copy.fp32.64 g1+4, g0 // tile_stride(256; 256)
+    1: Copy.fp32.64 g1+256, g0 // tile_stride(512; 256)
          {simd}
-    2: Neg.fp32.64 g1+4, g1+4 // tile_stride(256; 256)
+    2: Neg.fp32.64 g1+256, g1+256 // tile_stride(512; 512)
+         {simd}
+  }
+}
+)";
+
+constexpr std::string_view kViewReadBack =
+    R"(dvm.program v1 target=cpu {
+  // target=0, block_dim=1, ffts_addr=0, tile_num=2, grid=[2], local_bytes=0x100, loop_flags=[]
+  g0: fp32 [0, 384) written
+  vmain.aiv(body_tile=2, tail_tile_diff=0) {
+    0: Copy.fp32.32 0x0, 0.5
+         {simd}
+    1: view_store.u8.128x1 g0, 0x0 // view(32:4), tile_stride(256), pad_size(0), dbg_size(256)
+         {store}
+    2: Add.fp32.32 0x80, g0, 0.5 // tile_stride(256)
          {simd}
   }
 }
@@ -307,6 +322,19 @@ const std::vector<Rule> kRules = {
        e.insn(5).tail = 24;
      },
      kInvalid, "instruction 5 (cmp): reads bytes of written global g1"},
+    {"ReadsBetweenWhatAViewWrote", kViewReadBack,
+     [](E& e) {
+       e.view(1, 0).stride = 8;
+       e.global(0).high = 508;
+     },
+     kInvalid, "instruction 2 (add): reads bytes of written global g0 that this tile has not written"},
+    // What tiles write together.
+    {"TilesWriteTheSame", kFlags, [](E& e) { e.stream(2, 2) = 0; }, kInvalid,
+     "tiles write the same bytes of global g2"},
+    {"TilesOverlap", kFlags, [](E& e) { e.stream(2, 2) = 1600; }, kInvalid,
+     "tiles write the same bytes of global g2"},
+    {"EndsUnwritten", kFlags, [](E& e) { e.global(2).high += 2; }, kInvalid,
+     "of global g2 bytes [0, 65536) are written, but it has [0, 65538)"},
     // Alignment and bounds of streams over the grid.
     {"OffsetAlignment", kFlags, [](E& e) { e.stream(0, 1) = 1; }, kInvalid,
      "instruction 0 (load): stream of operand 1 is not aligned to its elements of 2 bytes"},
@@ -322,8 +350,8 @@ const std::vector<Rule> kRules = {
      "touches bytes [0, 64896) of global g0, which has [1, 65536)"},
     {"StreamBackwards", kFlags, [](E& e) { e.stream(0, 2) = -1664; }, kInvalid,
      "touches bytes [-63232, 1664) of global g0"},
-    {"ViewStart", kCpu, [](E& e) { e.global(2).low = -13; }, kInvalid,
-     "instruction 9 (view_store): operand 0 touches bytes [-14, "},
+    {"ViewStart", kCpu, [](E& e) { e.global(2).low = -15; }, kInvalid,
+     "instruction 9 (view_store): operand 0 touches bytes [-16, "},
     {"StrideOverflow", kFlags, [](E& e) { e.stream(0, 2) = INT64_MAX - 1; }, kInvalid,
      "addresses of the stream overflow 64 bits"},
     {"OffsetOverflow", kFlags, [](E& e) { e.stream(0, 1) = INT64_MAX - 1; }, kInvalid,
