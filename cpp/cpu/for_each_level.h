@@ -26,8 +26,6 @@
         return N_AVX3::fill(table);                    \
       case SimdLevel::avx2:                            \
         return N_AVX2::fill(table);                    \
-      case SimdLevel::sse4:                            \
-        return N_SSE4::fill(table);                    \
       case SimdLevel::portable:                        \
         return HWY_STATIC_DISPATCH(fill)(table);       \
     }                                                  \

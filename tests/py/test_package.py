@@ -32,6 +32,14 @@ def test_the_package_says_that_it_is_typed() -> None:
     assert (PACKAGE / "py.typed").is_file()
 
 
+def test_the_extension_is_small() -> None:
+    # Kernels multiply: by dtypes, by SIMD levels, by choices that a table makes as well. What they
+    # take in the file they take to compile, too.
+    sizes = {file.name: file.stat().st_size for file in EXTENSIONS}
+    assert sizes
+    assert sum(sizes.values()) < 15 << 20, sizes
+
+
 def test_import_brings_in_numpy_and_nothing_heavier(run_python: Callable[[str], str]) -> None:
     # The interpreter's own start-up and numpy's modules are the baseline. The standard library is
     # free to change, but what dvm adds to it is listed here and nowhere else.

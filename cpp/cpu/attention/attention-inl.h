@@ -23,7 +23,6 @@ enum class Mask : uint8_t { none, masked, biased };
 
 inline constexpr SimdLevel kLevel = HWY_TARGET == HWY_AVX3   ? SimdLevel::avx512
                                     : HWY_TARGET == HWY_AVX2 ? SimdLevel::avx2
-                                    : HWY_TARGET == HWY_SSE4 ? SimdLevel::sse4
                                                              : SimdLevel::portable;
 
 template <typename S>

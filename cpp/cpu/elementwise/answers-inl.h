@@ -61,9 +61,6 @@ DVM_ASK(tile_ops::isnan, hn::IsNaN(a), requires OfFloats<V>)
 DVM_ASK(tile_ops::isinf, hn::IsInf(a), requires OfFloats<V>)
 DVM_ASK(tile_ops::isfinite, hn::IsFinite(a), requires OfFloats<V>)
 DVM_ASK(tile_ops::signbit, hn::MaskFromVec(a), requires OfFloats<V>)
-DVM_ASK(tile_ops::logical_and, hn::Not(hn::Or(is_zero(a), is_zero(b))))
-DVM_ASK(tile_ops::logical_or, hn::Not(hn::And(is_zero(a), is_zero(b))))
-DVM_ASK(tile_ops::logical_xor, hn::Xor(is_zero(a), is_zero(b)))
 DVM_ASK(tile_ops::logical_not, is_zero(a))
 #undef DVM_ASK
 

@@ -173,7 +173,7 @@ void reciprocal_kernel(const TileArgs& args) noexcept {
     }
     if (zero != 0) core::raise(core::kDivideByZero | core::kInvalid);
   };
-  unary<D>(args, loop);
+  run_unary(args, kUnarySizes<D>, loop);
 }
 
 void fill_divisions(KernelTable& table) {

@@ -14,9 +14,9 @@
 
 #include "core/ops/elementwise.h"
 #include "cpu/elementwise/answers-inl.h"
+#include "cpu/elementwise/run_loops.h"
 #include "cpu/elementwise/same_bits.h"
 #include "cpu/elementwise/tile_ops.h"
-#include "cpu/move/cache_lines.h"
 #include "cpu/move/elements.h"
 #include "hwy/highway.h"
 #include "vm/run/tile_kernel.h"
@@ -34,8 +34,8 @@ using Arithmetic = std::conditional_t<HWY_NATIVE_FMA != 0, core::math::Fused, co
 // Loops are not inlined, so that the flags which are dropped after a quiet one are its own.
 //
 // The result's dtype may differ from the operands' (comparisons), hence two element types.
-template <DType D, DType Result, bool kScalarA, bool kScalarB, typename Apply>
-[[gnu::noinline]] void binary_part(const TileArgs& args, Apply apply) {
+template <typename Apply, DType D, DType Result, bool kScalarA, bool kScalarB>
+[[gnu::noinline]] void binary_loop(const TileArgs& args) {
   using T = typename Element<D>::Storage;
   const Source<D, kScalarA> a(args.src[0]);
   const Source<D, kScalarB> b(args.src[1]);
@@ -47,51 +47,23 @@ template <DType D, DType Result, bool kScalarA, bool kScalarB, typename Apply>
                                              reinterpret_cast<const T*>(args.src[1]), dst, size);
   }
   DVM_INDEPENDENT
-  for (int64_t i = done; i < size; ++i) dst[i] = Element<Result>::store(apply(a[i], b[i]));
-}
-template <DType D, DType Result, bool kScalarA, bool kScalarB, typename Apply>
-void binary_loop(const TileArgs& args, Apply apply) {
-  in_cache_lines<2, typename Element<Result>::Storage, typename Element<D>::Storage>(
-      args, [&](const TileArgs& part) { binary_part<D, Result, kScalarA, kScalarB>(part, apply); });
+  for (int64_t i = done; i < size; ++i) dst[i] = Element<Result>::store(Apply{}(a[i], b[i]));
 }
 
-inline TileArgs swapped(TileArgs args) {
-  std::swap(args.src[0], args.src[1]);
-  args.scalar_mask = static_cast<uint8_t>((args.scalar_mask & 1) << 1 | args.scalar_mask >> 1);
-  return args;
-}
-
-// One element, repeated: compiled once for all ops.
-template <typename Storage>
-[[gnu::noinline]] void repeat_first(const TileArgs& args) {
-  auto* dst = reinterpret_cast<Storage*>(args.dst);
-  std::fill_n(dst + 1, args.size - 1, *dst);
-}
-
-template <DType D, DType Result, bool kCommutes, typename Apply>
-void binary(const TileArgs& args, Apply apply) {
-  switch (args.scalar_mask) {
-    case 0:
-      return binary_loop<D, Result, false, false>(args, apply);
-    case 1:
-      if constexpr (kCommutes) {
-        return binary_loop<D, Result, false, true>(swapped(args), apply);
-      } else {
-        return binary_loop<D, Result, true, false>(args, apply);
-      }
-    case 2:
-      return binary_loop<D, Result, false, true>(args, apply);
-    default: {
-      TileArgs one = args;
-      one.size = 1;
-      binary_loop<D, Result, false, true>(one, apply);
-      repeat_first<typename Element<Result>::Storage>(args);
-    }
-  }
+template <typename Apply, DType D, DType Result, bool kCommutes>
+constexpr BinaryLoops binary_loops() {
+  using Operand = typename Element<D>::Storage;
+  BinaryLoops loops{.sizes = ElementSizes::of<2, typename Element<Result>::Storage, Operand>(),
+                    .arrays = binary_loop<Apply, D, Result, false, false>,
+                    .scalar_first = nullptr,
+                    .scalar_second = binary_loop<Apply, D, Result, false, true>,
+                    .commutes = kCommutes};
+  if constexpr (!kCommutes) loops.scalar_first = binary_loop<Apply, D, Result, true, false>;
+  return loops;
 }
 
 template <typename Op, DType D, DType Result>
-[[gnu::noinline]] void unary_part(const TileArgs& args) {
+[[gnu::noinline]] void unary_loop(const TileArgs& args) {
   using T = typename Element<D>::Storage;
   const Source<D, false> a(args.src[0]);
   auto* dst = reinterpret_cast<typename Element<Result>::Storage*>(args.dst);
@@ -104,21 +76,10 @@ template <typename Op, DType D, DType Result>
   DVM_INDEPENDENT
   for (int64_t i = done; i < size; ++i) dst[i] = Element<Result>::store(Op::apply(a[i], a[i]));
 }
-template <typename Op, DType D, DType Result>
-void unary_loop(const TileArgs& args) {
-  in_cache_lines<1, typename Element<Result>::Storage, typename Element<D>::Storage>(
-      args, unary_part<Op, D, Result>);
-}
 
-// A scalar operand makes one element, repeated.
-template <DType Result, typename Loop>
-void unary(const TileArgs& args, Loop loop) {
-  if (!args.scalar_mask) return loop(args);
-  TileArgs one = args;
-  one.size = 1;
-  loop(one);
-  repeat_first<typename Element<Result>::Storage>(args);
-}
+template <DType D, DType Result = D>
+inline constexpr ElementSizes kUnarySizes =
+    ElementSizes::of<1, typename Element<Result>::Storage, typename Element<D>::Storage>();
 
 // Runs and puts the flags back where that is asked for.
 template <bool kQuiet, typename Run>
@@ -134,8 +95,16 @@ void finish(Run run) {
 template <typename Op, DType D, DType Result>
 void unary_kernel(const TileArgs& args) noexcept {
   finish<Op::kQuiet && core::is_floating(D)>(
-      [&] { unary<Result>(args, unary_loop<Op, D, Result>); });
+      [&] { run_unary(args, kUnarySizes<D, Result>, unary_loop<Op, D, Result>); });
 }
+
+template <typename Op>
+struct Applied {
+  template <typename T>
+  DVM_ALWAYS_INLINE auto operator()(T a, T b) const {
+    return Op::apply(a, b);
+  }
+};
 
 template <typename Op, DType D, DType Result>
 void binary_kernel(const TileArgs& args) noexcept {
@@ -144,30 +113,19 @@ void binary_kernel(const TileArgs& args) noexcept {
     if (args.src[0] == args.src[1]) return unary_kernel<tile_ops::square, D, Result>(args);
   }
   constexpr bool kCommutes = !core::is_floating(D) && tile_ops::kCommutes<Op>;
-  finish<Op::kQuiet && core::is_floating(D)>(
-      [&] { binary<D, Result, kCommutes>(args, [](auto a, auto b) { return Op::apply(a, b); }); });
+  static constexpr BinaryLoops kLoops = binary_loops<Applied<Op>, D, Result, kCommutes>();
+  finish<Op::kQuiet && core::is_floating(D)>([&] { run_binary(args, kLoops); });
 }
 
 template <DType D>
 void compare_kernel(const TileArgs& args) noexcept {
-  constexpr DType kBits = unsigned_of(D);
-  finish<core::is_floating(D)>([&] {
-    switch (static_cast<vm::Compare>(args.aux)) {
-      case vm::Compare::eq:
-        return binary<kBits, DType::boolean, true>(args, std::equal_to<>{});
-      case vm::Compare::ne:
-        return binary<kBits, DType::boolean, true>(args, std::not_equal_to<>{});
-      case vm::Compare::lt:
-        return binary<D, DType::boolean, false>(args, std::less<>{});
-      case vm::Compare::le:
-        return binary<D, DType::boolean, false>(args, std::less_equal<>{});
-      case vm::Compare::gt:
-        return binary<D, DType::boolean, false>(swapped(args), std::less<>{});
-      case vm::Compare::ge:
-        return binary<D, DType::boolean, false>(swapped(args), std::less_equal<>{});
-    }
-    __builtin_unreachable();
-  });
+  constexpr DType kBits = unsigned_of(D), kResult = DType::boolean;
+  static constexpr CompareLoops kLoops = {
+      .eq = binary_loops<std::equal_to<>, kBits, kResult, true>(),
+      .ne = binary_loops<std::not_equal_to<>, kBits, kResult, true>(),
+      .lt = binary_loops<std::less<>, D, kResult, false>(),
+      .le = binary_loops<std::less_equal<>, D, kResult, false>()};
+  finish<core::is_floating(D)>([&] { run_compare(args, kLoops); });
 }
 
 template <typename Op, DType D, int kArity, core::OperandRule kOperands, core::ResultRule kResult>

@@ -22,8 +22,6 @@ inline constexpr SimdLevel kLevel =
     SimdLevel::avx512;
 #elif HWY_TARGET == HWY_AVX2
     SimdLevel::avx2;
-#elif HWY_TARGET == HWY_SSE4
-    SimdLevel::sse4;
 #else
     SimdLevel::portable;
 #endif

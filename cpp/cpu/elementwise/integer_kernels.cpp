@@ -28,11 +28,8 @@ template <typename T>
 template <DType D>
 void count_kernel(const TileArgs& args) noexcept {
   using T = core::Storage<D>;
-  unary<D>(args, [](const TileArgs& some) {
-    in_cache_lines<1, T, T>(some, [](const TileArgs& part) {
-      count_bits(reinterpret_cast<const T*>(part.src[0]), reinterpret_cast<T*>(part.dst),
-                 part.size);
-    });
+  run_unary(args, kUnarySizes<D>, [](const TileArgs& part) {
+    count_bits(reinterpret_cast<const T*>(part.src[0]), reinterpret_cast<T*>(part.dst), part.size);
   });
 }
 

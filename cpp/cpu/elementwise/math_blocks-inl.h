@@ -155,11 +155,11 @@ void math_kernel(const TileArgs& args) noexcept {
   using T = core::Storage<D>;
   FpFlags raised = 0;
   finish<true>([&] {
-    if constexpr (kArity == 1) {
-      unary<D>(args, [&](const TileArgs& some) { raised = run_function<Op, T, 1>(some); });
-    } else {
-      raised = run_function<Op, T, kArity>(args);
-    }
+    const bool one = kArity == 1 && args.scalar_mask != 0;
+    TileArgs some = args;
+    if (one) some.size = 1;
+    raised = run_function<Op, T, kArity>(some);
+    if (one) repeat_first(args, sizeof(T));
   });
   core::raise(raised);
 }

@@ -24,8 +24,6 @@ const MatmulKernels& rounding_matmul(SimdLevel level);  // of f32, of precision 
         return N_AVX3::name();                 \
       case SimdLevel::avx2:                    \
         return N_AVX2::name();                 \
-      case SimdLevel::sse4:                    \
-        return N_SSE4::name();                 \
       case SimdLevel::portable:                \
         return HWY_STATIC_DISPATCH(name)();    \
     }                                          \

@@ -3,8 +3,8 @@
 #define HWY_TARGET_INCLUDE "cpu/reduce/extreme_kernels.cpp"
 #include "cpu/for_each_level.h"
 // What compiles per level comes after it.
-#include "cpu/reduce/reduce-inl.h"
 #include "cpu/reduce/reduce_casts-inl.h"
+#include "cpu/reduce/reduce_table-inl.h"
 #include "cpu/reduce/truth-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -16,7 +16,7 @@ void reduce_truth(const TileArgs& args) noexcept {
   const DType from = vm::reduced_dtype(DType::boolean, args.aux);
   if (args.n == 1 && !args.row_stride) return find_truth_of<std::is_same_v<Op, Max>>(from, args);
   if (core::byte_size(from) == 1) return reduce_bools<Op>(args);
-  CastReduction<uint8_t, true>(args, from, reduce_bools<Op>).run();
+  CastReduction<uint8_t>(args, casts_from<uint8_t, true>(from), reduce_bools<Op>).run();
 }
 
 void fill_extremes(vm::KernelTable& table) {

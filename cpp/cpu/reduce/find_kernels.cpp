@@ -118,10 +118,6 @@ const vm::FindTable& find_table(SimdLevel level) {
       static const vm::FindTable table = N_AVX2::find_table();
       return table;
     }
-    case SimdLevel::sse4: {
-      static const vm::FindTable table = N_SSE4::find_table();
-      return table;
-    }
 #endif
     case SimdLevel::portable: {
       static const vm::FindTable table = HWY_STATIC_DISPATCH(find_table)();

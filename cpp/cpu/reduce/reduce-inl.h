@@ -1,8 +1,9 @@
 // Reductions [M,size,N] -> [M,1,N] in exactly the order of core/ops/sum_order.h, fast where the
 // order leaves room for it: the 64 lanes of adjacent elements, the columns of N > 1, and several
-// rows at a time. Halves accumulate as float and round once; to keep that true of a sum which is
-// split over tiles, its partials are f32 and the encoder casts before the first and after the last
-// of them. Included inside no namespace by files that for_each_level.h compiles, once per level.
+// rows at a time. Halves are cast to f32 a block at a time (reduce_casts-inl.h) and round once; to
+// keep that true of a sum which is split over tiles, its partials are f32 and the encoder casts
+// before the first and after the last of them. Included inside no namespace by files that
+// for_each_level.h compiles, once per level.
 #if defined(DVM_CPU_REDUCE) == defined(HWY_TARGET_TOGGLE)
 #ifdef DVM_CPU_REDUCE
 #undef DVM_CPU_REDUCE
@@ -30,17 +31,45 @@ using vm::Insn;
 using vm::TileArgs;
 
 // The i-th element of each output.
-template <typename Of>
-DVM_ALWAYS_INLINE void gather(const Gathered& outputs, int64_t i, typename Of::Accumulator* out) {
+template <typename A>
+DVM_ALWAYS_INLINE void gather(const Gathered& outputs, int64_t i, A* out) {
   for (int k = 0; k < kGathered; ++k) {
-    const std::byte* p = outputs.starts[k] + i * outputs.step;
-    out[k] = Of::load(*reinterpret_cast<const typename Of::Storage*>(p));
+    out[k] = *reinterpret_cast<const A*>(outputs.starts[k] + i * outputs.step);
   }
 }
-template <typename Op, typename Of>
+
+// Two elements may make a NaN, and NumPy warns of it, unless a NaN is met before in the order of
+// additions, which is another one here. So where there is a NaN the flag rises for any such two.
+// `load` gives an element as what is computed in.
+template <typename Op, typename Storage, typename Load>
+[[gnu::noinline]] bool has_hidden(const TileArgs& args, Load load) {
+  using A = decltype(load(Storage{}));
+  const core::KeepFpFlags keep;  // comparisons with NaN may raise the flag themselves
+  const auto* src = reinterpret_cast<const Storage*>(args.src[0]);
+  const auto* dst = reinterpret_cast<const Storage*>(args.dst);
+  const auto any = [load](const Storage* p, int64_t count, auto test) {
+    bool found = false;
+    for (int64_t i = 0; i < count; ++i) found |= test(load(p[i]));
+    return found;
+  };
+  if (!any(dst, args.m * args.n, [](A x) { return x != x; })) return false;
+  const int64_t rows = args.row_stride ? args.m * args.size : 1;
+  const int64_t count = args.m * args.size * args.n / rows;
+  const int64_t step = row_step(args, sizeof(Storage)) / int64_t{sizeof(Storage)};
+  const auto has = [&](A x) {
+    bool found = false;
+    for (int64_t row = 0; row < rows && !found; ++row) {
+      found = any(src + row * step, count, [x](A e) { return e == x; });
+    }
+    return found;
+  };
+  const auto both = [&](A x, A y) { return has(x) && has(y); };
+  constexpr A kInf = std::numeric_limits<A>::infinity();
+  return Op::kFromZero ? both(kInf, -kInf) : both(kInf, A{0}) || both(-kInf, A{0});
+}
+
+template <typename Op, typename A>
 struct Reduce {
-  using A = typename Of::Accumulator;
-  using Storage = typename Of::Storage;
   using Vectors = Block<Op, A>;
   using Vector = typename Vectors::Vector;
   using Packed = typename Vectors::Packed;
@@ -50,17 +79,15 @@ struct Reduce {
   // chunk.
   static constexpr bool kAnyOrder = std::is_integral_v<A>;
   static constexpr int64_t kLanes = kAnyOrder ? kWidth : kSumLanes;
-  static constexpr bool kConverts = !std::is_same_v<Of, Plain<A>>;
+  static constexpr int64_t kTree = kAnyOrder ? core::kSumRun * core::kSumRun : kSumChunk;
 
   static A combine(A x, A y) { return Op::template combine<A>(x, y); }
-  static Storage store(A x) { return Of::store(Op::kFromZero ? combine(x, A{0}) : x); }
+  static A store(A x) { return Op::kFromZero ? combine(x, A{0}) : x; }
 
   // One chunk of adjacent elements, at least kSumLanes of floats. Lanes do not depend on each
   // other, so that a block of them runs through the whole chunk in registers before the next one
   // starts.
-  [[gnu::noinline]] static A lane_chunk(const Storage* src, int64_t count) {
-    A room[kConverts ? kSumChunk : 1] = {};
-    const A* p = Of::run(src, count, room);
+  [[gnu::noinline]] static A lane_chunk(const A* p, int64_t count) {
     const int64_t runs = count / kLanes, rest = count % kLanes;
     const auto block = [&](int64_t lane) {
       return Vectors::of_runs(p + lane, runs, kLanes, std::min<int64_t>(rest - lane, kWidth));
@@ -90,11 +117,11 @@ struct Reduce {
     }
   }
   // Few, or none that the lanes may have.
-  [[gnu::noinline]] static A in_order(const Storage* p, int64_t count) {
-    return combined_runs(
-        0, count, [p](int64_t i) { return Of::load(p[i]); }, combine);
+  [[gnu::noinline]] static A in_order(const A* p, int64_t count) {
+    return combined_runs<kTree>(
+        0, count, [p](int64_t i) { return p[i]; }, combine);
   }
-  static A row_chunk(const Storage* p, int64_t count) {
+  static A row_chunk(const A* p, int64_t count) {
     return kAnyOrder || count >= kSumLanes ? lane_chunk(p, count) : in_order(p, count);
   }
 
@@ -113,7 +140,7 @@ struct Reduce {
     Total total = ChunkTree{chunk, combine_totals, &context}.total(size);
     return *total.as<A>();
   }
-  using Row = const Storage*;
+  using Row = const A*;
   static A part_of_row(const Row& row, int64_t begin, int64_t count) {
     return row_chunk(row + begin, count);
   }
@@ -122,16 +149,16 @@ struct Reduce {
   }
 
   // A row whose order does not matter.
-  static bool any_order(const Storage* src, int64_t size, Storage& dst) {
-    if constexpr (Op::kQuiet && std::is_floating_point_v<Storage>) {
+  static bool any_order(const A* src, int64_t size, A& dst) {
+    if constexpr (Op::kQuiet && !kAnyOrder) {
       using Fast = AnyOrder<Op, A>;
       return size >= Fast::kLeastSize && Fast::find(src, size, dst);
     } else {
       return false;
     }
   }
-  static void rows(const Storage* src, Storage* dst, int64_t m, int64_t size) {
-    if constexpr (!kConverts && !kAnyOrder && !Op::kQuiet) {
+  static void rows(const A* src, A* dst, int64_t m, int64_t size) {
+    if constexpr (!kAnyOrder && !Op::kQuiet) {
       if (size == kLanes) return fold_rows(src, dst, m);
     }
     for (; m > 0; --m, src += size) {
@@ -149,20 +176,17 @@ struct Reduce {
   template <int kVectors>
   static void columns(const void* context, int64_t begin, int64_t count, GroupTotals& totals) {
     static_assert(kVectors == 1 || kVectors == 4);
-    constexpr int kColumns = kVectors * kPerVector;
     const auto& [start, step] = *static_cast<const Columns*>(context);
     const std::byte* const first = start + begin * step;
     const auto load = [first, step](int64_t i) {
-      A room[kConverts ? kColumns : 1];
-      const A* const p =
-          Of::run(reinterpret_cast<const Storage*>(first + i * step), kColumns, room);
+      const auto* const p = reinterpret_cast<const A*>(first + i * step);
       if constexpr (kVectors == 1) {
         return Vector(*reinterpret_cast<const Packed*>(p));
       } else {
         return Vectors::load(p);
       }
     };
-    const auto total = combined_runs(0, count, load, [](const auto& x, const auto& y) {
+    const auto total = combined_runs<kTree>(0, count, load, [](const auto& x, const auto& y) {
       if constexpr (kVectors == 1) {
         return Op::combine(x, y);
       } else {
@@ -182,10 +206,10 @@ struct Reduce {
       return reinterpret_cast<Vector>(_mm512_maskz_loadu_epi8(there, first + i * outputs.step));
     };
     const Vector total =
-        combined_runs(0, count, load, [](Vector x, Vector y) { return Op::combine(x, y); });
+        combined_runs<kTree>(0, count, load, [](Vector x, Vector y) { return Op::combine(x, y); });
     std::memcpy(&totals, &total, sizeof(total));
   }
-  static constexpr GroupKernels::Chunk kNarrowColumns = kConverts ? nullptr : narrow_columns;
+  static constexpr GroupKernels::Chunk kNarrowColumns = narrow_columns;
 #else
   static constexpr GroupKernels::Chunk kNarrowColumns = nullptr;
 #endif
@@ -259,7 +283,7 @@ struct Reduce {
     const auto& outputs = *static_cast<const Gathered*>(context);
     const auto load = [&](int64_t i) {
       A elements[kGathered];
-      gather<Of>(outputs, i, elements);
+      gather(outputs, i, elements);
       GatheredSums sums;
       std::memcpy(&sums, elements, sizeof(sums));
       return sums;
@@ -271,7 +295,7 @@ struct Reduce {
       }
       return sums;
     };
-    const GatheredSums sums = combined_runs(begin, begin + count, load, combined);
+    const GatheredSums sums = combined_runs<kTree>(begin, begin + count, load, combined);
     std::fill_n(totals.as<A>(), kGatheredVectors * kPerVector, A{});
     std::memcpy(totals.as<A>(), &sums, sizeof(sums));
   }
@@ -281,15 +305,13 @@ struct Reduce {
     for (int k = 0; k < vectors; ++k) x[k] = Op::template combine<Vector>(x[k], y[k]);
   }
   static void store_group(const GroupTotals& totals, int count, std::byte* dst) {
-    if constexpr (kConverts || (Op::kFromZero && !kAnyOrder)) {
-      for (int k = 0; k < count; ++k) {
-        reinterpret_cast<Storage*>(dst)[k] = store(totals.as<A>()[k]);
-      }
+    if constexpr (Op::kFromZero && !kAnyOrder) {
+      for (int k = 0; k < count; ++k) reinterpret_cast<A*>(dst)[k] = store(totals.as<A>()[k]);
     } else {
       std::memcpy(dst, totals.bytes, static_cast<size_t>(count) * sizeof(A));
     }
   }
-  static constexpr GroupKernels kGroups{.element_bytes = sizeof(Storage),
+  static constexpr GroupKernels kGroups{.element_bytes = sizeof(A),
                                         .per_vector = kPerVector,
                                         .gathered_vectors = kGatheredVectors,
                                         .any_order = kAnyOrder,
@@ -300,28 +322,23 @@ struct Reduce {
                                         .combine = combine_groups,
                                         .store = store_group};
 
-  // A single output: the last of the partials of a long row, say. Of halves too, an extreme that is
-  // neither zero nor NaN is the same in any order.
-  static A single(const Storage* src, int64_t size) {
-    if (Storage found{}; any_order(src, size, found)) return Of::load(found);
-    if (Op::kQuiet && size >= kSumLanes && size <= kSumChunk) {
-      const A total = lane_chunk(src, size);
-      if (total == total && total != A{0}) return total;
-    }
+  // A single output: the last of the partials of a long row, say.
+  static A single(const A* src, int64_t size) {
+    if (A found{}; any_order(src, size, found)) return found;
     return tree_total<Row, part_in_order>(src, size);
   }
 
   // The lane rule on elements that are not adjacent: no encoder asks for it, but the ISA allows it.
   struct Column {
-    const Storage* start;
+    const A* start;
     int64_t step;
   };
   static A part_of_column(const Column& column, int64_t begin, int64_t count) {
-    Storage room[kSumChunk];
+    A room[kSumChunk];
     for (int64_t i = 0; i < count; ++i) room[i] = column.start[(begin + i) * column.step];
     return row_chunk(room, count);
   }
-  static void lane_columns(const Storage* src, Storage* dst, int64_t m, int64_t size, int64_t n) {
+  static void lane_columns(const A* src, A* dst, int64_t m, int64_t size, int64_t n) {
     for (int64_t o = 0; o < m * n; ++o) {
       const Column column{src + o / n * size * n + o % n, n};
       dst[o] = store(tree_total<Column, part_of_column>(column, size));
@@ -329,8 +346,8 @@ struct Reduce {
   }
 
   [[gnu::noinline]] static void reduce(const TileArgs& args) {
-    const auto* src = reinterpret_cast<const Storage*>(args.src[0]);
-    auto* dst = reinterpret_cast<Storage*>(args.dst);
+    const auto* src = reinterpret_cast<const A*>(args.src[0]);
+    auto* dst = reinterpret_cast<A*>(args.dst);
     const bool lanes = args.aux == static_cast<uint8_t>(vm::ReduceOrder::lanes);
     const bool strided = args.row_stride.has_value();
     if (!strided && args.n == 1 && (kAnyOrder || (lanes && args.size >= kSumLanes))) {
@@ -340,16 +357,11 @@ struct Reduce {
     } else if (!kAnyOrder && lanes && args.size >= kSumLanes) {
       lane_columns(src, dst, args.m, args.size, args.n);
     } else {
-      if constexpr (!kConverts) {
-        if (has_long_rows(args)) {
-          const int64_t step = row_step(args, sizeof(A)) / int64_t{sizeof(A)};
-          for (int64_t m = 0; m < args.m; ++m) {
-            long_rows(src + m * args.size * step, step, dst + m * args.n, args.size, args.n);
-          }
-          return;
-        }
+      if (!has_long_rows(args)) return reduce_columns(kGroups, args);
+      const int64_t step = row_step(args, sizeof(A)) / int64_t{sizeof(A)};
+      for (int64_t m = 0; m < args.m; ++m) {
+        long_rows(src + m * args.size * step, step, dst + m * args.n, args.size, args.n);
       }
-      reduce_columns(kGroups, args);
     }
   }
 
@@ -359,78 +371,12 @@ struct Reduce {
       reduce(args);
     } else {
       reduce(args);
-      if constexpr (std::is_floating_point_v<A>) raise_if_hidden(args);
-    }
-  }
-
-  // Two elements may make a NaN, and NumPy warns of it, unless a NaN is met before in the order of
-  // additions, which is another one here. So where there is a NaN the flag rises for any such two.
-  static void raise_if_hidden(const TileArgs& args) {
-    if (has_hidden(args)) core::raise(core::kInvalid);
-  }
-
-  [[gnu::noinline]] static bool has_hidden(const TileArgs& args) {
-    const core::KeepFpFlags keep;  // comparisons with NaN may raise the flag themselves
-    const auto* src = reinterpret_cast<const Storage*>(args.src[0]);
-    const auto* dst = reinterpret_cast<const Storage*>(args.dst);
-    const auto any = [](const Storage* p, int64_t count, auto test) {
-      bool found = false;
-      for (int64_t i = 0; i < count; ++i) found |= test(Of::load(p[i]));
-      return found;
-    };
-    if (!any(dst, args.m * args.n, [](A x) { return x != x; })) return false;
-    const int64_t rows = args.row_stride ? args.m * args.size : 1;
-    const int64_t count = args.m * args.size * args.n / rows;
-    const int64_t step = row_step(args, sizeof(Storage)) / int64_t{sizeof(Storage)};
-    const auto has = [&](A x) {
-      bool found = false;
-      for (int64_t row = 0; row < rows && !found; ++row) {
-        found = any(src + row * step, count, [x](A e) { return e == x; });
+      if constexpr (std::is_floating_point_v<A>) {
+        if (has_hidden<Op, A>(args, [](A x) { return x; })) core::raise(core::kInvalid);
       }
-      return found;
-    };
-    const auto both = [&](A x, A y) { return has(x) && has(y); };
-    constexpr A kInf = std::numeric_limits<A>::infinity();
-    return Op::kFromZero ? both(kInf, -kInf) : both(kInf, A{0}) || both(-kInf, A{0});
+    }
   }
 };
-
-// Any byte but 0 counts as true, which the extreme of bytes tells as well.
-template <typename Op>
-void reduce_bools(const TileArgs& args) noexcept {
-  Reduce<Op, Plain<uint8_t>>::kernel(args);
-  auto* dst = reinterpret_cast<uint8_t*>(args.dst);
-  const int64_t count = args.m * args.n;  // which bytes that are stored might else change
-  for (int64_t i = 0; i < count; ++i) dst[i] = dst[i] != 0;
-}
-
-template <typename Op, DType D>
-constexpr vm::TileKernel reduce_kernel() {
-  if constexpr (Op::kOfFloats && !core::is_floating(D)) {
-    return nullptr;
-  } else if constexpr (D == DType::boolean) {
-    // Sums of bool are not in the ISA.
-    if constexpr (!Op::kWraps) return reduce_bools<Op>;
-    return nullptr;
-  } else if constexpr (core::is_half(D)) {
-    return Reduce<Op, Halves<core::Storage<D>>>::kernel;
-  } else {
-    using T = typename Element<D>::Compute;
-    if constexpr (Op::kWraps && std::is_integral_v<T>) {
-      return Reduce<Op, Plain<std::make_unsigned_t<T>>>::kernel;
-    } else {
-      return Reduce<Op, Plain<T>>::kernel;
-    }
-  }
-}
-
-template <typename Op>
-void fill_reduction(vm::KernelTable& table, Insn insn) {
-  for (int d = 0; d < core::kDTypeCount; ++d) {
-    core::dispatch(static_cast<DType>(d),
-                   [&]<DType D>() { table.entry(insn, D) = reduce_kernel<Op, D>(); });
-  }
-}
 
 }  // namespace dvm::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

@@ -1,5 +1,6 @@
-// Reductions that cast what they read (vm/isa/reduce_source.h), for one SIMD level: a block of
-// elements at a time is cast into the first cache, and reduced there by the kernel of its dtype.
+// Reductions that cast what they read, for one SIMD level: a block of elements at a time is cast
+// into the first cache, and reduced there by the kernel of its dtype. Some instructions say so
+// (vm/isa/reduce_source.h); halves are always read so, and their results are cast back.
 #if defined(DVM_CPU_REDUCE_CASTS) == defined(HWY_TARGET_TOGGLE)
 #ifdef DVM_CPU_REDUCE_CASTS
 #undef DVM_CPU_REDUCE_CASTS
@@ -19,6 +20,8 @@
 HWY_BEFORE_NAMESPACE();
 namespace dvm::cpu::HWY_NAMESPACE {
 
+using vm::TileArgs;
+
 // Of integers the cast is the sign or zero bits in front, whatever the sign of A.
 template <typename A, bool kTruth, DType From>
 [[gnu::noinline]] void cast_elements(const std::byte* src, int64_t count, A* dst) {
@@ -36,45 +39,70 @@ template <typename A, bool kTruth, DType From>
   }
 }
 
-// A: what is reduced, by `kernel`. kTruth: whether an element is not 0.
+// How elements become what is reduced, and results what is stored. A result of A itself is made
+// where it belongs.
+template <typename A>
+struct Casts {
+  void (*cast)(const std::byte* src, int64_t count, A* dst);
+  int64_t bytes;  // of an element
+  void (*store)(const A* results, int64_t count, std::byte* dst) = nullptr;
+  int64_t stored_bytes = sizeof(A);
+};
+
+// kTruth: whether an element is not 0.
 template <typename A, bool kTruth>
+Casts<A> casts_from(DType from) {
+  Casts<A> casts{nullptr, core::byte_size(from)};
+  core::dispatch(from, [&]<DType From>() {
+    if constexpr (kTruth || !core::is_floating(From)) casts.cast = cast_elements<A, kTruth, From>;
+  });
+  return casts;
+}
+
+// A: what is reduced, by `kernel`.
+template <typename A>
 class CastReduction {
  public:
-  CastReduction(const TileArgs& args, DType from, vm::TileKernel kernel)
-      : args_(args), bytes_(core::byte_size(from)), step_(row_step(args, bytes_)), kernel_(kernel) {
-    core::dispatch(from, [&]<DType From>() {
-      if constexpr (kTruth || !core::is_floating(From)) cast_ = cast_elements<A, kTruth, From>;
-    });
-  }
+  CastReduction(const TileArgs& args, const Casts<A>& casts, vm::TileKernel kernel)
+      : args_(args), casts_(casts), step_(row_step(args, casts.bytes)), kernel_(kernel) {}
 
-  void run() {
+  // For all that are reduced as A: compiled once.
+  [[gnu::noinline]] void run() {
     const int64_t row = args_.size * args_.n;
     if (row <= kRoom) return whole(row);
     for (int64_t m = 0; m < args_.m; ++m) {
-      const int64_t parts = (args_.n + kMostColumns - 1) / kMostColumns;
+      // The order of lanes is one of whole chunks.
+      const bool lanes = vm::reduce_order(args_.aux) == vm::ReduceOrder::lanes;
+      const int64_t room = lanes ? kRoom / core::kSumChunk : kMostColumns;
+      const int64_t parts = (args_.n + room - 1) / room;
       const int64_t most = (args_.n + parts - 1) / parts;
       for (int64_t column = 0; column < args_.n; column += most) {
         const int64_t width = std::min(most, args_.n - column);
-        columns(args_.src[0] + m * args_.size * step_ + column * bytes_, width,
-                reinterpret_cast<A*>(args_.dst) + m * args_.n + column);
+        columns(args_.src[0] + m * args_.size * step_ + column * casts_.bytes, width,
+                m * args_.n + column);
       }
     }
   }
 
- private:
   static constexpr int64_t kBytes = 16384, kRoom = kBytes / int64_t{sizeof(A)};
+
+ private:
   static constexpr int64_t kMostColumns = kRoom / core::kSumRun;
 
   void whole(int64_t row) {
     const int64_t most = kRoom / row;
     for (int64_t m = 0; m < args_.m; m += most) {
       const int64_t count = std::min(most, args_.m - m);
+      std::byte* const dst = args_.dst + m * args_.n * casts_.stored_bytes;
+      A* const results = casts_.store ? parts_[0] : reinterpret_cast<A*>(dst);
       cast_rows(args_.src[0] + m * args_.size * step_, count * args_.size, args_.n, room_);
-      reduce(room_, count, args_.size, args_.n, reinterpret_cast<A*>(args_.dst) + m * args_.n);
+      reduce(room_, count, args_.size, args_.n, results);
+      if (casts_.store) casts_.store(results, count * args_.n, dst);
     }
   }
 
-  void columns(const std::byte* src, int64_t width, A* dst) {
+  // Of the results from `first` on.
+  void columns(const std::byte* src, int64_t width, int64_t first) {
     int64_t leaf = core::kSumRun;  // rows that are cast at once: there is room for a run of any
     while (leaf < core::kSumChunk && leaf * core::kSumRun * width <= kRoom) leaf *= core::kSumRun;
     const auto chunk = [&](int64_t begin, int64_t count) {
@@ -89,7 +117,13 @@ class CastReduction {
       reduce(room_, 1, 2, width, totals.of);
       return totals;
     };
-    std::copy_n(core::combine_chunks<Totals>(args_.size, chunk, combine).of, width, dst);
+    const Totals totals = core::combine_chunks<Totals>(args_.size, chunk, combine);
+    std::byte* const dst = args_.dst + first * casts_.stored_bytes;
+    if (casts_.store) {
+      casts_.store(totals.of, width, dst);
+    } else {
+      std::copy_n(totals.of, width, reinterpret_cast<A*>(dst));
+    }
   }
 
   // As many as `span` at most. The totals of its parts are rows, which are reduced in turn.
@@ -109,8 +143,8 @@ class CastReduction {
   }
 
   void cast_rows(const std::byte* src, int64_t rows, int64_t width, A* to) const {
-    if (step_ == width * bytes_) return cast_(src, rows * width, to);
-    for (int64_t i = 0; i < rows; ++i) cast_(src + i * step_, width, to + i * width);
+    if (step_ == width * casts_.bytes) return casts_.cast(src, rows * width, to);
+    for (int64_t i = 0; i < rows; ++i) casts_.cast(src + i * step_, width, to + i * width);
   }
 
   void reduce(const A* src, int64_t m, int64_t size, int64_t n, A* dst) {
@@ -130,9 +164,9 @@ class CastReduction {
   };
 
   const TileArgs& args_;
-  const int64_t bytes_, step_;  // of an element; from row to row
+  const Casts<A> casts_;
+  const int64_t step_;  // from row to row
   const vm::TileKernel kernel_;
-  void (*cast_)(const std::byte* src, int64_t count, A* dst) = nullptr;
   alignas(64) A room_[kRoom];
   A parts_[2][kRoom];
 };
@@ -141,7 +175,7 @@ class CastReduction {
 template <typename A, vm::TileKernel kKernel>
 void reduce_casts(const TileArgs& args) noexcept {
   if (args.aux < 2) return kKernel(args);
-  CastReduction<A, false>(args, vm::reduced_dtype(DType{}, args.aux), kKernel).run();
+  CastReduction<A>(args, casts_from<A, false>(vm::reduced_dtype(DType{}, args.aux)), kKernel).run();
 }
 
 }  // namespace dvm::cpu::HWY_NAMESPACE

@@ -1,4 +1,4 @@
-// What reductions combine with, and the kinds of elements they read, for one SIMD level.
+// What reductions combine with, for one SIMD level.
 #if defined(DVM_CPU_REDUCE_ELEMENTS) == defined(HWY_TARGET_TOGGLE)
 #ifdef DVM_CPU_REDUCE_ELEMENTS
 #undef DVM_CPU_REDUCE_ELEMENTS
@@ -9,8 +9,7 @@
 #include <limits>
 #include <type_traits>
 
-#include "cpu/elementwise/half_blocks-inl.h"
-#include "cpu/move/elements.h"
+#include "core/math/basis.h"
 #include "hwy/highway.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -175,28 +174,6 @@ constexpr int kVectorBytes = 32;
 #else
 constexpr int kVectorBytes = 16;
 #endif
-
-// What is reduced: elements of S in memory, accumulated in A. Sums of integers wrap, hence unsigned
-// (and one body for both signs).
-template <typename A>
-struct Plain {
-  using Storage = A;
-  using Accumulator = A;
-  DVM_ALWAYS_INLINE static A load(A x) { return x; }
-  DVM_ALWAYS_INLINE static const A* run(const A* p, int64_t, A*) { return p; }
-  static A store(A x) { return x; }
-};
-template <core::AnyHalf H>
-struct Halves {
-  using Storage = uint16_t;
-  using Accumulator = float;
-  DVM_ALWAYS_INLINE static float load(uint16_t x) { return core::half_to_float<H>(x); }
-  static const float* run(const uint16_t* p, int64_t count, float* room) {
-    widen<H>(p, count, room);
-    return room;
-  }
-  static uint16_t store(float x) { return core::to_half<H>(x).bits; }
-};
 
 }  // namespace dvm::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

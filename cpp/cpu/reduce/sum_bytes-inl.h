@@ -16,7 +16,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace dvm::cpu::HWY_NAMESPACE {
 
-#if HWY_TARGET == HWY_SSE4 || HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3
+#if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3
 
 template <DType From>
 class ByteSum {
@@ -71,7 +71,7 @@ class ByteSum {
 // The sum of what is cast to 64 bits, by `kOther` where it is of no adjacent bytes.
 template <vm::TileKernel kOther>
 void sum_to_64(const TileArgs& args) noexcept {
-#if HWY_TARGET == HWY_SSE4 || HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3
+#if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3
   if (args.n == 1 && !args.row_stride && args.aux >= 2) {
     switch (vm::reduced_dtype(DType{}, args.aux)) {
       case DType::boolean:
