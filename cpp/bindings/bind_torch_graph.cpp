@@ -13,6 +13,7 @@
 #include "bindings/errors.h"
 #include "bindings/reports.h"
 #include "bindings/torch_host.h"
+#include "bindings/torch_layouts.h"
 #include "bindings/torch_ranges.h"
 #include "bindings/torch_tensors.h"
 #include "bindings/torch_weights.h"
@@ -57,7 +58,8 @@ struct ResultSpec {
   int group = kUnshared;
   // Axis i of the tensor is axis axes[i] of what was computed, which is dense; none: as it lies.
   std::vector<int> axes = {};
-  size_t argument = 0;  // that is handed back
+  size_t argument = 0;                // that is handed back
+  std::optional<Layout> layout = {};  // none: as torch's own op made it
 };
 
 ArgumentSpec argument_spec(const std::pair<std::string, int>& spec) {
@@ -68,9 +70,15 @@ ArgumentSpec argument_spec(const std::pair<std::string, int>& spec) {
   core::fail(core::ErrorCode::unknown_name, "there is no kind of argument " + spec.first);
 }
 
-ResultSpec result_spec(const std::tuple<std::string, int, std::vector<int>>& spec) {
-  const auto& [kind, number, axes] = spec;
-  if (kind == "tensor") return {ResultKind::tensor, number, axes};
+std::optional<Layout> layout(const std::optional<Layout::Text>& text) {
+  return text ? std::optional<Layout>(*text) : std::nullopt;
+}
+
+using ResultText = std::tuple<std::string, int, std::vector<int>, std::optional<Layout::Text>>;
+
+ResultSpec result_spec(const ResultText& spec) {
+  const auto& [kind, number, axes, text] = spec;
+  if (kind == "tensor") return {ResultKind::tensor, number, axes, 0, layout(text)};
   if (kind == "size") return {ResultKind::size};
   if (kind == "argument") return {ResultKind::argument, kUnshared, {}, static_cast<size_t>(number)};
   if (kind == "none") return {ResultKind::none};
@@ -107,10 +115,19 @@ bool overlap(const BufferView& a, const BufferView& b) {
   return begin < other_end && other_begin < end;
 }
 
+// What a host function is: the function, and a layout for each tensor that it takes.
+using FunctionText = std::pair<py::object, std::vector<std::optional<Layout::Text>>>;
+
+Callee callee_of(const FunctionText& text) {
+  Callee callee{.function = text.first};
+  for (const auto& given : text.second) callee.layouts.push_back(layout(given));
+  return callee;
+}
+
 class TorchGraph {
  public:
   TorchGraph(core::Graph graph, driver::Options options, int threads,
-             const std::map<std::string, py::object>& functions,
+             const std::map<std::string, FunctionText>& functions,
              std::vector<ArgumentSpec> arguments, std::vector<ResultSpec> results,
              std::vector<size_t> written, std::vector<py::object> held,
              const std::vector<size_t>& frozen, std::string label, py::object otherwise)
@@ -125,7 +142,9 @@ class TorchGraph {
         weights_(places_of(frozen)),
         label_(std::move(label)),
         otherwise_(std::move(otherwise)) {
-    for (const std::string& name : plan().callees) callees_.push_back({functions.at(name)});
+    for (const std::string& name : plan().callees) {
+      callees_.push_back(callee_of(functions.at(name)));
+    }
   }
 
   const runtime::Plan& plan() const { return compilation_.graph.plan(); }
@@ -157,6 +176,7 @@ class TorchGraph {
     stats["calls"] = calls_;
     stats["given_up"] = given_up_;
     stats["nanoseconds"] = nanoseconds_;
+    stats["copies"] = copies_;
     stats["packed_bytes"] = weights_.packed_bytes();
     stats["regions"] = plan().regions.size();
     stats["callees"] = callees;
@@ -245,7 +265,7 @@ class TorchGraph {
   py::object execute(const py::tuple& args, std::span<const BufferView> inputs,
                      std::span<const core::Scalar> scalars, std::optional<std::string>& reason) {
     std::vector<BufferView> results(static_cast<size_t>(plan().result_count()));
-    TorchHost host(callees_);
+    TorchHost host(callees_, copies_);
     const auto frozen = weights_.current(args, inputs);
     runtime::BorrowedContext context(nullptr, frozen.get());
     const cpu::ThreadLimit limit(threads_);
@@ -269,7 +289,7 @@ class TorchGraph {
   }
 
   py::list wrapped(const py::tuple& args, std::span<const BufferView> inputs,
-                   std::span<const BufferView> results) const {
+                   std::span<const BufferView> results) {
     std::vector<Made> made;  // tensors that later ones may be views of
     py::list objects(results_.size());
     size_t next = 0;
@@ -284,9 +304,13 @@ class TorchGraph {
     return objects;
   }
 
-  // A result as a tensor whose storage has what the others are in that memory: those are its views.
-  static py::object over_memory_of_all(const BufferView& view,
+  // A result that is to be at such an offset in its storage, in one that has what the others are in
+  // that memory: those are its views.
+  static py::object over_memory_of_all(const BufferView& view, int64_t offset,
                                        std::span<const BufferView> results) {
+    if (offset != 0 || TorchHost::tensor_of(view.owner) != nullptr) {
+      return TorchHost::as_tensor(view);
+    }
     const auto own = range_of(view);
     auto all = own;
     for (const BufferView& other : results) {
@@ -295,13 +319,12 @@ class TorchGraph {
       if (begin == end) continue;
       all = {std::min(all.first, begin), std::max(all.second, end)};
     }
-    if (own == all || TorchHost::tensor_of(view.owner) != nullptr) {
-      return TorchHost::as_tensor(view);
-    }
+    TensorMemory& memory = *static_cast<TensorMemory*>(view.owner);
+    if (own == all) return tensor_over(memory, view);
     BufferView whole{.data = all.first, .owner = view.owner, .dtype = view.dtype, .rank = 1};
     whole.strides[0] = core::byte_size(view.dtype);
     whole.shape[0] = (all.second - all.first) / whole.strides[0];
-    return view_of(TorchHost::as_tensor(whole).ptr(), view);
+    return view_of(tensor_over(memory, whole).ptr(), view);
   }
 
   struct Made {
@@ -313,7 +336,7 @@ class TorchGraph {
 
   py::object result(const ResultSpec& spec, const py::tuple& args,
                     std::span<const BufferView> inputs, std::span<const BufferView> results,
-                    size_t& next, std::vector<Made>& made) const {
+                    size_t& next, std::vector<Made>& made) {
     switch (spec.kind) {
       case ResultKind::none:
         return py::none();
@@ -325,6 +348,16 @@ class TorchGraph {
         break;
     }
     const BufferView& computed = results[next++];
+    Place place;
+    if (spec.layout) place = spec.layout->place(transposed(computed, spec.axes), {});
+    const py::object tensor =
+        tensor_result(spec, computed, place.offset, args, inputs, results, made);
+    return spec.layout ? placed(tensor, place, copies_) : tensor;
+  }
+
+  py::object tensor_result(const ResultSpec& spec, const BufferView& computed, int64_t offset,
+                           const py::tuple& args, std::span<const BufferView> inputs,
+                           std::span<const BufferView> results, std::vector<Made>& made) const {
     const BufferView view = transposed(computed, spec.axes);
     const auto permuted = [&](const py::object& dense) {
       return spec.axes.empty() ? dense : py::object(dense.attr("permute")(spec.axes));
@@ -369,7 +402,7 @@ class TorchGraph {
       if (earlier.is_copied) continue;
       return handed_out(view_of(earlier.tensor.ptr(), view), earlier.group);
     }
-    const py::object tensor = over_memory_of_all(view, results);
+    const py::object tensor = over_memory_of_all(view, offset, results);
     py::object laid_out = alone(tensor);
     made.push_back({view, spec.group, laid_out, !laid_out.is(tensor)});
     return laid_out;
@@ -387,7 +420,7 @@ class TorchGraph {
   TorchWeights weights_;
   std::string label_;     // of its calls in torch's profiler
   py::object otherwise_;  // takes a call that is given up: the arguments, and why
-  int64_t calls_ = 0, given_up_ = 0, nanoseconds_ = 0;
+  int64_t calls_ = 0, given_up_ = 0, nanoseconds_ = 0, copies_ = 0;
 };
 
 // What a slot of the type is called with, which a cast would look up by the type's name. Null:
@@ -428,17 +461,18 @@ const runtime::Plan* plan_of_torch_graph(py::handle object) {
 
 void bind_torch_graph(py::module_& module) {
   module.def("use_torch", &use_torch, py::arg("tensor"), py::arg("parameter"));
+  module.def("use_placement", &use_placement, py::arg("place_copy"));
   module.def("use_profiler", &use_profiler, py::arg("module"), py::arg("record_function"));
   py::class_<TorchGraph>(
       module, "TorchGraph", "A graph compiled for tensors of torch.", py::dynamic_attr(),
       py::custom_type_setup([](PyHeapTypeObject* type) { type->ht_type.tp_call = call_graph; }))
       .def(py::init([](core::Graph graph, const std::string& target, bool strict,
                        const std::string& precision, int threads,
-                       const std::map<std::string, py::object>& functions,
+                       const std::map<std::string, FunctionText>& functions,
                        const std::vector<std::pair<std::string, int>>& arguments,
-                       const std::vector<std::tuple<std::string, int, std::vector<int>>>& results,
-                       std::vector<size_t> written, std::vector<py::object> held,
-                       const std::vector<size_t>& frozen, std::string label, py::object otherwise) {
+                       const std::vector<ResultText>& results, std::vector<size_t> written,
+                       std::vector<py::object> held, const std::vector<size_t>& frozen,
+                       std::string label, py::object otherwise) {
              core::verify(graph);
              driver::Options options;
              options.target = target;

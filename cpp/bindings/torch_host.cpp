@@ -71,18 +71,33 @@ bool TorchHost::allocate(core::DType dtype, std::span<const int64_t> shape, Buff
 
 py::object TorchHost::as_tensor(const BufferView& buffer) {
   if (is_reversed(buffer)) return copy_of(buffer);
-  PyObject* tensor = tensor_of(buffer.owner);
-  return tensor != nullptr ? view_of(tensor, buffer)
-                           : tensor_over(*static_cast<TensorMemory*>(buffer.owner), buffer);
+  if (PyObject* tensor = tensor_of(buffer.owner)) return view_of(tensor, buffer);
+  return tensor_within(*static_cast<TensorMemory*>(buffer.owner), buffer);
+}
+
+py::tuple TorchHost::arguments_of(const runtime::HostCall& call, const Callee& callee) {
+  size_t told = 0;
+  for (const std::optional<Layout>& layout : callee.layouts) told += layout ? layout->told() : 0;
+  const size_t own = call.sizes.size() - told;
+  std::span<const int64_t> numbers = call.sizes.subspan(own);
+  py::tuple given(call.arrays.size() + own);
+  size_t at = 0;
+  for (size_t k = 0; k < call.arrays.size(); ++k) {
+    py::object tensor = as_tensor(call.arrays[k]);
+    if (const std::optional<Layout>& layout = callee.layouts[k]) {
+      tensor = placed(tensor, layout->place(call.arrays[k], numbers), copies_);
+      numbers = numbers.subspan(layout->told());
+    }
+    given[at++] = std::move(tensor);
+  }
+  for (const int64_t size : call.sizes.first(own)) given[at++] = py::int_(size);
+  return given;
 }
 
 bool TorchHost::call(const runtime::HostCall& call, std::span<BufferView> results) {
   Callee& callee = callees_[static_cast<size_t>(call.callee)];
   const Timed timed(callee);
-  py::tuple given(call.arrays.size() + call.sizes.size());
-  size_t at = 0;
-  for (const BufferView& array : call.arrays) given[at++] = as_tensor(array);
-  for (const int64_t size : call.sizes) given[at++] = py::int_(size);
+  const py::tuple given = arguments_of(call, callee);
   const auto made =
       py::reinterpret_steal<py::object>(PyObject_CallObject(callee.function.ptr(), given.ptr()));
   if (!made) return false;

@@ -1,13 +1,16 @@
 // HostCalls for torch: tensors as results, and Python functions on tensors as host functions. They
-// are called as `f(*tensors, *sizes)` and give a tensor, or a tuple of them.
+// are called as `f(*tensors, *sizes)` and give a tensor, or a tuple of them. The last of the sizes
+// are numbers of layouts, which the function does not get.
 #pragma once
 
 #include <pybind11/pybind11.h>
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
+#include "bindings/torch_layouts.h"
 #include "bindings/torch_tensors.h"
 #include "runtime/host.h"
 
@@ -15,12 +18,14 @@ namespace dvm::bindings {
 
 struct Callee {
   pybind11::object function;
+  std::vector<std::optional<Layout>> layouts = {};  // of the tensors; none: as it is
   int64_t calls = 0, nanoseconds = 0;
 };
 
 class TorchHost final : public runtime::HostCalls {
  public:
-  explicit TorchHost(std::span<Callee> callees) : callees_(callees) {}
+  // copies: counts tensors that had to be copied to lie as torch has them.
+  TorchHost(std::span<Callee> callees, int64_t& copies) : callees_(callees), copies_(copies) {}
 
   bool allocate(core::DType dtype, std::span<const int64_t> shape,
                 runtime::BufferView& out) override;
@@ -40,11 +45,14 @@ class TorchHost final : public runtime::HostCalls {
     return is_tensor ? reinterpret_cast<PyObject*>(static_cast<std::byte*>(owner) - 1) : nullptr;
   }
 
-  // The buffer as a tensor. Throws Python's error.
+  // The buffer as a tensor, in a storage that is all of its memory. Throws Python's error.
   static pybind11::object as_tensor(const runtime::BufferView& buffer);
 
  private:
+  pybind11::tuple arguments_of(const runtime::HostCall& call, const Callee& callee);
+
   std::span<Callee> callees_;
+  int64_t& copies_;
   PyThreadState* thread_ = nullptr;  // while it is unlocked
 };
 

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "core/error.h"
+#include "core/math/byte_range.h"
 #include "runtime/memory/buffer_pool.h"
 #include "vm/target/watch.h"
 
@@ -130,7 +131,7 @@ TensorMemory* TensorMemory::create(int64_t bytes) {
     return nullptr;
   }
   vm::Watch::tell_allocated(data, bytes);
-  return new (block) TensorMemory(data, is_pooled);
+  return new (block) TensorMemory(data, bytes, is_pooled);
 }
 
 void TensorMemory::destroy() {
@@ -165,6 +166,17 @@ py::object tensor_over(TensorMemory& memory, const BufferView& view) {
   memory.retain();
   lent.release();  // NOLINT(bugprone-unused-return-value): the tensor owns it now
   return py::reinterpret_steal<py::object>(static_cast<PyObject*>(tensor));
+}
+
+py::object tensor_within(TensorMemory& memory, const BufferView& view) {
+  core::ByteRange own{.high = core::byte_size(view.dtype)};
+  for (int d = 0; d < view.rank; ++d) own.repeat(view.shape[d], view.strides[d]);
+  const bool is_all = view.data == memory.data() && own.high == memory.size();
+  if (is_all || element_count(view) == 0) return tensor_over(memory, view);
+  BufferView whole{.data = memory.data(), .dtype = view.dtype, .rank = 1};
+  whole.strides[0] = core::byte_size(view.dtype);
+  whole.shape[0] = memory.size() / whole.strides[0];
+  return view_of(tensor_over(memory, whole).ptr(), view);
 }
 
 bool is_dense(const BufferView& view) {

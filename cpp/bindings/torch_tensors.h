@@ -28,22 +28,27 @@ class TensorMemory {
   static TensorMemory* create(int64_t bytes);
 
   std::byte* data() const { return data_; }
+  int64_t size() const { return size_; }  // in bytes
   void retain() { references_.fetch_add(1, std::memory_order_relaxed); }
   void release() {
     if (references_.fetch_sub(1, std::memory_order_acq_rel) == 1) destroy();
   }
 
  private:
-  TensorMemory(std::byte* data, bool is_pooled) : data_(data), is_pooled_(is_pooled) {}
+  TensorMemory(std::byte* data, int64_t size, bool is_pooled)
+      : data_(data), size_(size), is_pooled_(is_pooled) {}
   void destroy();
 
   std::byte* data_;  // behind this in one block, or of the pool
+  int64_t size_;
   bool is_pooled_;
   std::atomic<int64_t> references_{1};
 };
 
-// A tensor over the memory, which it shares in. Throws Python's error.
+// A tensor over the memory, which it shares in: in a storage that begins and ends with its own
+// elements, or one that is all of the memory. Throws Python's error.
 pybind11::object tensor_over(TensorMemory& memory, const runtime::BufferView& view);
+pybind11::object tensor_within(TensorMemory& memory, const runtime::BufferView& view);
 
 // Whether elements lie in their order without gaps, or there are none.
 bool is_dense(const runtime::BufferView& view);

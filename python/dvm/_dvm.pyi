@@ -301,7 +301,11 @@ class CompiledGraph:
     def target(self) -> str: ...
 
 def use_torch(tensor: type, parameter: type) -> None: ...
+def use_placement(place_copy: Callable[[Any, tuple[int, ...], int], Any]) -> None: ...
 def use_profiler(module: ModuleType, record_function: type) -> None: ...
+
+# axes, the outermost first, of what has no gaps; or strides and the offset, None: a call tells
+_Layout = tuple[Sequence[int], Sequence[int | None]]
 
 class TorchGraph:
     """A graph compiled for tensors of torch; a call takes one list and empties it."""
@@ -315,9 +319,9 @@ class TorchGraph:
         strict: bool,
         precision: str,
         threads: int,
-        functions: Mapping[str, Callable[..., Any]],
+        functions: Mapping[str, tuple[Callable[..., Any], Sequence[_Layout | None]]],
         arguments: Sequence[tuple[str, int]],
-        results: Sequence[tuple[str, int, Sequence[int]]],
+        results: Sequence[tuple[str, int, Sequence[int], _Layout | None]],
         written: Sequence[int],
         held: Sequence[Any],
         frozen: Sequence[int],

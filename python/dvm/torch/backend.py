@@ -16,12 +16,13 @@ from torch.fx import GraphModule
 
 from dvm import _dvm, errors
 from dvm.compiling import NUMERICS, PRECISIONS
-from dvm.torch import aten, graphs
+from dvm.torch import aten, graphs, layouts
 from dvm.torch.partition import partition
 from dvm.torch.reports import GraphRecord
 from dvm.torch.symbols import Untranslatable
 
 _dvm.use_torch(torch.Tensor, torch.nn.Parameter)
+_dvm.use_placement(layouts.placed_copy)
 _dvm.use_profiler(torch.autograd.profiler, torch.autograd.profiler.record_function)
 
 FALLBACKS = ("torch", "error")

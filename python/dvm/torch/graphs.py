@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from torch.fx import GraphModule, Node
 from dvm import _dvm, errors
 from dvm.torch import aten, layouts, library_ops, numbers
 from dvm.torch.builder import DTYPES, Builder, NotCompiled, Tensor, is_same_shape
+from dvm.torch.layouts import Layout
 from dvm.torch.symbols import Size, Symbols, Untranslatable
 
 _TORCH = str(Path(torch.__file__).parent)
@@ -38,10 +39,12 @@ class Lowered:
 
     graph: _dvm.Graph
     arguments: list[tuple[str, int]] = field(default_factory=list)
-    results: list[tuple[str, int, list[int]]] = field(default_factory=list)
+    results: list[tuple[str, int, list[int], Layout | None]] = field(default_factory=list)
     written: list[int] = field(default_factory=list)
     held: list[torch.Tensor] = field(default_factory=list)
-    functions: dict[str, Callable[..., Any]] = field(default_factory=dict)
+    functions: dict[str, tuple[Callable[..., Any], list[Layout | None]]] = field(
+        default_factory=dict
+    )
     refusals: Counter[str] = field(default_factory=Counter)
     ops: dict[str, Counter[str]] = field(
         default_factory=lambda: {kind: Counter() for kind in aten.KINDS}
@@ -77,7 +80,7 @@ class _Lowering:
         self._lowered = Lowered(self._graph)
         self._groups: dict[int, int] = {}
         self._writes: list[tuple[int, Tensor]] = []
-        self._shared = layouts.ViewsInResults(self._results()[:returned])
+        self._seen = layouts.Seen(self._results()[:returned], self._taken(returned))
         self._called: set[Node] = set()  # what torch's own ops compute
 
     def run(self) -> Lowered:
@@ -195,7 +198,7 @@ class _Lowering:
 
     def _compiled(self, node: Node, name: str, expected: Sequence[Tensor | None]) -> Any:
         row = aten.ROWS.get(name)
-        if row is None or row.lower is None or node in self._shared.by_torch:
+        if row is None or row.lower is None or node in self._seen.by_torch:
             raise NotCompiled(name)
         self._builder.expected = [t for t in expected if t is not None]
         self._builder.used = _used(node)
@@ -241,13 +244,7 @@ class _Lowering:
 
     def _library_call(self, node: Node, name: str, expected: Sequence[Tensor | None]) -> Any:
         self._called.add(node)
-        values = self._values
-        if torch.Tag.nondeterministic_seeded in getattr(node.target, "tags", ()):
-            # torch draws for elements in the order in which they lie.
-            given = filter(layouts.lies_otherwise, node.all_input_nodes)
-            values = {**values, **{n: self._laid_out(n, values[n]) for n in given}}
-        function, tensors, sizes = library_ops.bind(node, values)
-        callee = f"{name}#{len(self._lowered.functions)}"
+        function, tensors, sizes, as_these = library_ops.bind(node, self._values)
         order = [k for k, t in enumerate(expected) if t is not None]
         if not order:
             raise Untranslatable(f"{name}, which gives no tensor")
@@ -256,7 +253,7 @@ class _Lowering:
         if order != list(range(len(expected))):
             # A call is its first result's node, so what torch has before it goes away.
             function = library_ops.picked(function, order)
-        self._lowered.functions[callee] = function
+        callee, told = self._function(name, function, map(self._layout, as_these))
         types = [(t.dtype, t.shape) for k in order if (t := expected[k]) is not None]
         made = _as_list(node.meta["val"])
         call = self._graph.call(
@@ -264,7 +261,7 @@ class _Lowering:
             [t.node for t in tensors],
             *types[0],
             results=len(order),
-            sizes=sizes,
+            sizes=[*sizes, *told],
             fresh=_makes_new(node)
             and all(layouts.is_dense(made[k], range(made[k].dim())) for k in order),
         )
@@ -275,6 +272,47 @@ class _Lowering:
         is_single = isinstance(node.meta.get("val"), torch.Tensor)
         return results[0] if is_single else results
 
+    def _function(
+        self,
+        name: str,
+        function: Callable[..., Any],
+        given: Iterable[tuple[Layout | None, list[Size]]],
+    ) -> tuple[str, list[Size]]:
+        """What the Graph calls a function, and the sizes that tell the layouts it is given."""
+        lies = list(given)
+        callee = f"{name}#{len(self._lowered.functions)}"
+        self._lowered.functions[callee] = function, [layout for layout, _ in lies]
+        return callee, [size for _, told in lies for size in told]
+
+    # Layouts
+
+    def _layout(self, like: Node | torch.Tensor | None) -> tuple[Layout | None, list[Size]]:
+        """How a node's tensor lies for torch; None where it is torch's own as it is."""
+        if isinstance(like, Node):
+            like = None if self._is_of_torch(like) else like.meta["val"]
+        return (None, []) if like is None else layouts.layout_of(like, self._symbols.dim)
+
+    def _is_of_torch(self, node: Node) -> bool:
+        """Whether it is an argument, or the module's, or what torch's op made."""
+        maker = node.args[0] if node.target is operator.getitem else node
+        return maker.op in ("placeholder", "get_attr") or maker in self._called
+
+    def _taken(self, returned: int | None) -> list[Node]:
+        """What ops that torch computes are given, and the backward pass."""
+        kept = [] if returned is None else self._results()[returned:]
+        taken: list[Node] = []
+        for item in kept:
+            value = item.meta.get("val") if isinstance(item, Node) else None
+            # What repeats elements is made of the few that there are, where it is returned.
+            if isinstance(value, torch.Tensor) and not layouts.repeated_axes(value):
+                taken.append(item)
+        for node in self._module.graph.nodes:
+            if node.op == "call_function" and node.target is not operator.getitem:
+                row = aten.ROWS.get(name_of(node.target))
+                given = node.all_input_nodes if row is None or row.lower is None else []
+                taken += [n for n in given if isinstance(n.meta.get("val"), torch.Tensor)]
+        return taken
+
     # Results
 
     def _results(self) -> list[Any]:
@@ -284,55 +322,56 @@ class _Lowering:
     def _in_memory(self, node: Node, value: Any) -> Any:
         """A value in memory as torch has it, where something depends on that.
 
-        Results that are views of it do; and another shape of what the Graph does not compute, and
-        so may not lie as a Plan has what it computes.
+        What is seen of it does; and another shape of what the Graph does not compute, and so may
+        not lie as a Plan has what it computes.
         """
-        if node not in self._shared.roots and not self._orders_others(node):
+        if self._is_of_torch(node):
             return value
-        by_torch = any(user in self._shared.by_torch for user in node.users)
-        return self._laid_out(node, value, as_tensor=by_torch)
+        if node not in self._seen.roots and not self._orders_others(node):
+            return value
+        return self._laid_out(node, value, as_tensor=node in self._seen.as_tensors)
 
     def _orders_others(self, node: Node) -> bool:
         """Whether it is a copy in order of what others have left in another one."""
         if node.target is not torch.ops.aten.clone.default or layouts.lies_otherwise(node):
             return False
         source = node.args[0]
-        root = layouts.root(source)
-        maker = root.args[0] if root.target is operator.getitem else root
-        is_given = maker.op == "placeholder" or maker in self._called
+        is_given = self._is_of_torch(layouts.root(source))
         return is_given and layouts.lies_otherwise(source)
 
-    def _laid_out(self, node: Node, value: Tensor, as_tensor: bool = True) -> Tensor:
+    def _laid_out(self, node: Node, value: Tensor, as_tensor: bool) -> Tensor:
         """A value in memory as torch has it; `as_tensor`: as torch sees it there."""
         meta = node.meta["val"]
         if repeats := layouts.repeated_axes(meta):
             return self._repeated(node, value, repeats)
         if layouts.has_gaps(node):
-            lies = [*meta.shape, *meta.stride(), meta.storage_offset()]
-            return self._made_by(library_ops.with_gaps, value, lies)
+            return self._made_by("layout", library_ops.as_it_is, value, meta)
         axes = layouts.axes_from_outermost(meta)
         turned = self._builder.transpose(value, axes)
         memory = self._builder.wrap(self._graph.empty(value.dtype, list(turned.shape)))
         stored = self._builder.update(memory, turned, [0] * value.rank)
         back = [axes.index(i) for i in range(len(axes))]
-        if not as_tensor:
-            return self._builder.transpose(stored, back)
-        return self._made_by(library_ops.permuted, stored, back, value.shape)
+        turned = self._builder.transpose(stored, back)
+        return self._made_by("layout", library_ops.as_it_is, turned, meta) if as_tensor else turned
 
     def _made_by(
         self,
+        name: str,
         function: Callable[..., Any],
         value: Tensor,
-        numbers: Sequence[Any],
-        shape: Sequence[Size] | None = None,
+        like: torch.Tensor,
+        sizes: Sequence[Size] = (),
     ) -> Tensor:
-        """What a function makes of a tensor and some numbers, of a shape if that is another."""
-        known = [number if isinstance(number, int) else None for number in numbers]
-        sizes = [self._symbols.dim(n) for n in numbers if not isinstance(n, int)]
-        callee = f"{function.__name__}#{len(self._lowered.functions)}"
-        self._lowered.functions[callee] = library_ops.with_numbers(function, known)
-        shape = list(value.shape if shape is None else shape)
-        made = self._graph.call(callee, [value.node], value.dtype, shape, results=1, sizes=sizes)
+        """What a function makes, in the shape of `like`, of a tensor that lies so, and of sizes."""
+        callee, told = self._function(name, function, [self._layout(like)])
+        made = self._graph.call(
+            callee,
+            [value.node],
+            value.dtype,
+            self._symbols.shape(like),
+            results=1,
+            sizes=[*sizes, *told],
+        )
         return self._builder.wrap(made)
 
     def _return(self) -> None:
@@ -347,35 +386,47 @@ class _Lowering:
             outputs.append(written.node)
         self._graph.outputs = outputs
 
-    def _result(self, item: Any) -> tuple[tuple[str, int, list[int]], int | None]:
+    def _result(self, item: Any) -> tuple[tuple[str, int, list[int], Layout | None], int | None]:
         value = self._values[item] if isinstance(item, Node) else item
         if isinstance(item, Node) and item.target is torch.ops.aten.copy_.default:
             item = item.args[0]  # what was written to
         if isinstance(item, Node) and item.op == "placeholder":
-            return ("argument", self._placeholders.index(item), []), None
+            return ("argument", self._placeholders.index(item), [], None), None
         if isinstance(value, Tensor):
-            meta = item.meta["val"]
-            group = self._group(item)
-            if item in self._shared.by_torch or item in self._shared.roots:
-                return ("tensor", group, []), value.node
-            if repeats := layouts.repeated_axes(meta):
-                return ("tensor", group, []), self._repeated(item, value, repeats).node
-            axes = layouts.axes_from_outermost(meta)
-            if not layouts.is_dense(meta, axes):
-                return ("tensor", group, []), value.node
-            back = [axes.index(i) for i in range(len(axes))]
-            return ("tensor", group, back), self._builder.transpose(value, axes).node
+            return self._tensor_result(item, value)
         if value is None and not (isinstance(item, Node) and item.meta.get("val") is not None):
-            return ("none", 0, []), None
+            return ("none", 0, [], None), None
         if isinstance(value, int | _dvm.Dim):
             size = self._graph.size(value) if isinstance(value, int) else value
-            return ("size", 0, []), self._graph.dim_value("i64", size)
+            return ("size", 0, [], None), self._graph.dim_value("i64", size)
         raise Untranslatable(f"a result that is a {type(item.meta.get('val')).__name__}")
+
+    def _tensor_result(
+        self, item: Node, value: Tensor
+    ) -> tuple[tuple[str, int, list[int], Layout | None], int]:
+        meta, group = item.meta["val"], self._group(item)
+        layout, told = self._layout(item)
+        if told:
+            made = self._made_by("layout", library_ops.as_it_is, value, meta)
+            return ("tensor", group, [], None), made.node
+        if item in self._seen.by_torch or item in self._seen.roots:
+            return ("tensor", group, [], layout), value.node
+        if repeats := layouts.repeated_axes(meta):
+            return ("tensor", group, [], layout), self._repeated(item, value, repeats).node
+        axes = layouts.axes_from_outermost(meta)
+        if not layouts.is_dense(meta, axes):
+            return ("tensor", group, [], layout), value.node
+        back = [axes.index(i) for i in range(len(axes))]
+        return ("tensor", group, back, layout), self._builder.transpose(value, axes).node
 
     def _repeated(self, node: Node, value: Tensor, axes: Sequence[int]) -> Tensor:
         """A value in memory as torch has it: elements are repeated by strides of 0."""
+        meta = node.meta["val"]
         part = self._builder.before_broadcast(value, axes)
-        return self._made_by(library_ops.expanded, part, node.meta["val"].shape, value.shape)
+        shape = self._symbols.shape(meta)
+        function = library_ops.expanded([n if isinstance(n, int) else None for n in shape])
+        sizes = [n for n in shape if not isinstance(n, int)]
+        return self._made_by("expanded", function, part, meta, sizes)
 
 
 def line_of(trace: str) -> tuple[str, int]:

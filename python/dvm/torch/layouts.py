@@ -1,14 +1,24 @@
-"""Where torch has a graph's tensors in memory, as its example of them tells."""
+"""Where torch has a graph's tensors in memory, as its example of them tells.
+
+What dvm computes may lie in any order within a Region. What leaves one, for an op that torch
+computes, for the backward pass or for the program, has the strides and the offset of the example.
+"""
 
 from __future__ import annotations
 
 import operator
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
 from torch.fx import Node
+
+from dvm.torch.symbols import Size, expression
+
+#: as `_dvm.TorchGraph` reads it: axes, the outermost first, of what lies without gaps; or strides
+#: and the offset, None for what a call tells
+Layout = tuple[list[int], list[int | None]]
 
 _aten = torch.ops.aten
 #: what is a view for a Plan, too, of memory of any strides
@@ -22,6 +32,32 @@ _OF_A_PLAN = {
     _aten.t.default,
     _aten.transpose.int,
 }
+
+
+def layout_of(tensor: torch.Tensor, dim: Callable[[Any], Size]) -> tuple[Layout, list[Size]]:
+    """A tensor's layout, and the numbers of it that a call tells.
+
+    dim: a size of torch's as one of the Graph's.
+    """
+    numbers = [dim(n) for n in (*tensor.stride(), tensor.storage_offset())]
+    told: list[Size] = [n for n in numbers if not isinstance(n, int)]
+    order = axes_from_outermost(tensor)
+    if told and numbers[-1] == 0 and _is_dense_by_form(tensor, order):
+        return (order, []), []
+    return ([], [n if isinstance(n, int) else None for n in numbers]), told
+
+
+def placed_copy(tensor: torch.Tensor, strides: Sequence[int], offset: int) -> torch.Tensor:
+    """A tensor's elements in a storage of its own, with these strides from that offset on."""
+    axes = list(zip(tensor.shape, strides, strict=True))
+    last = sum((size - 1) * stride for size, stride in axes)
+    elements = offset + last + 1 if tensor.numel() else offset
+    storage = tensor.new_empty(elements)
+    # What a stride of 0 repeats is stored once.
+    first = [slice(1) if stride == 0 else slice(None) for _, stride in axes]
+    placed = storage.as_strided(tensor.shape, strides, offset)
+    placed[tuple(first)].copy_(tensor[tuple(first)])
+    return placed
 
 
 def repeated_axes(tensor: torch.Tensor) -> list[int]:
@@ -48,8 +84,18 @@ def is_dense(tensor: torch.Tensor, axes: Sequence[int]) -> bool:
     for axis in reversed(axes):
         size = _hint(tensor.shape[axis])
         if size is None or (size != 1 and _hint(tensor.stride(axis)) != stride):
-            return False
+            return _is_dense_by_form(tensor, axes)
         stride *= size
+    return True
+
+
+def _is_dense_by_form(tensor: torch.Tensor, axes: Sequence[int]) -> bool:
+    """Whether it is so for all sizes, as far as the expressions of the strides tell."""
+    stride: Any = 1
+    for axis in reversed(axes):
+        if expression(tensor.stride(axis)) != stride:
+            return False
+        stride = stride * expression(tensor.shape[axis])
     return True
 
 
@@ -68,20 +114,23 @@ def root(node: Node) -> Node:
     return node
 
 
-class ViewsInResults:
-    """Which results of a graph are views, of what torch has in memory.
+class Seen:
+    """What is seen of a graph's tensors as they lie, and so has to be in memory as torch has it.
 
-    The program may write into one and find that in another; and AOTAutograd makes such a result
-    again as a view of the argument, or of another result, with the strides and the offset that it
-    has here.
+    The program may write into one result and find that in another; and AOTAutograd makes a result
+    that is a view again, as one of the argument, or of another result, with the strides and the
+    offset that it has here. An op of torch's asks what it is given for both.
 
-    roots: what the graph computes and results are views of, but for one whose elements lie one
-        behind the other: that is a tensor of its own as well as a view.
-    by_torch: views that torch makes: of roots whose axes lie in an order of their own, and such
-        as a Plan copies, for they are no slices with axes in another order.
+    results: what the program gets.
+    taken: what ops of torch's are given, and the backward pass.
+
+    roots: what the graph computes and these are, or are views of, but for what lies in C order.
+    by_torch: views that torch makes: such as a Plan copies, for they are no slices with axes in
+        another order, and those of a root with such a view that several results share.
+    as_tensors: roots that are tensors of torch's before their views are.
     """
 
-    def __init__(self, results: Sequence[Any]) -> None:
+    def __init__(self, results: Sequence[Any], taken: Sequence[Node]) -> None:
         chains = [_views_between(item) for item in results if isinstance(item, Node)]
         count = Counter(chain[-1] for chain in chains)
         views = [chain for chain in chains if len(chain) > 1]
@@ -93,6 +142,7 @@ class ViewsInResults:
             if lies_otherwise(chain[-1]) or has_gaps(chain[-1]) or _is_copied(chain)
         }
         own |= {chain[-1] for chain in of_arguments if _is_copied(chain)}
+        self.as_tensors = own
         self.by_torch = {node for chain in views if chain[-1] in own for node in chain[:-1]}
         self.roots = {
             chain[-1]
@@ -101,6 +151,11 @@ class ViewsInResults:
         }
         items = (chain[0] for chain in chains if len(chain) == 1)
         self.roots |= {item for item in items if _is_computed(item) and has_gaps(item)}
+        for chain in map(_views_between, taken):
+            if len(chain) > 1 and _is_copied(chain):
+                self.by_torch |= set(chain[:-1])
+            if _is_computed(chain[-1]) and lies_otherwise(chain[-1]):
+                self.roots.add(chain[-1])
 
 
 def has_gaps(node: Node) -> bool:

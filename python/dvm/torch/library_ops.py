@@ -15,8 +15,10 @@ from dvm.torch.symbols import Untranslatable
 
 def bind(
     node: Node, values: dict[Node, Any]
-) -> tuple[Callable[..., Any], list[Tensor], list[_dvm.Dim]]:
+) -> tuple[Callable[..., Any], list[Tensor], list[_dvm.Dim], list[Node | torch.Tensor | None]]:
     """Return what runs a node, and what it is given: tensors, and behind them sizes.
+
+    Last comes whose layout each tensor has to have; None for a number, which has none.
 
     All other arguments are part of the function, which is a lambda so that a call costs no walk
     over them.
@@ -31,7 +33,7 @@ def bind(
     if not isinstance(node.meta.get("val"), torch.Tensor):
         call = f"tuple({call})"
     function = eval(f"lambda {parameters}: {call}", {"op": _target(node), **text.constants})
-    return function, text.tensors, text.sizes
+    return function, text.tensors, text.sizes, text.as_these
 
 
 def picked(function: Callable[..., Any], order: Sequence[int]) -> Callable[..., Any]:
@@ -47,34 +49,19 @@ def picked(function: Callable[..., Any], order: Sequence[int]) -> Callable[..., 
     return pick
 
 
-def with_numbers(
-    function: Callable[..., Any], known: Sequence[int | None]
-) -> Callable[..., torch.Tensor]:
-    """Return a function of a tensor and of numbers with those that are known; others are given."""
+def as_it_is(tensor: torch.Tensor) -> torch.Tensor:
+    """What the Graph calls for a tensor of torch's, in the layout that it is given in."""
+    return tensor
 
-    def call(tensor: torch.Tensor, *given: int) -> torch.Tensor:
+
+def expanded(known: Sequence[int | None]) -> Callable[..., torch.Tensor]:
+    """Return a function of a tensor, and of the sizes to expand it to that are not known."""
+
+    def expand(tensor: torch.Tensor, *given: int) -> torch.Tensor:
         rest = iter(given)
-        made: torch.Tensor = function(tensor, [next(rest) if n is None else n for n in known])
-        return made
+        return tensor.expand([next(rest) if size is None else size for size in known])
 
-    return call
-
-
-def permuted(tensor: torch.Tensor, axes: Sequence[int]) -> torch.Tensor:
-    return tensor.permute(list(axes))
-
-
-def expanded(tensor: torch.Tensor, shape: Sequence[int]) -> torch.Tensor:
-    return tensor.expand(list(shape))
-
-
-def with_gaps(tensor: torch.Tensor, lies: Sequence[int]) -> torch.Tensor:
-    """Return a copy of a shape with strides, and an offset in its storage, in that order."""
-    rank = tensor.dim()
-    shape, strides, offset = lies[:rank], lies[rank:-1], lies[-1]
-    last = sum((size - 1) * stride for size, stride in zip(shape, strides, strict=True))
-    storage = torch.empty(offset + last + 1 if 0 not in shape else offset, dtype=tensor.dtype)
-    return storage.as_strided(shape, strides, offset).copy_(tensor)
+    return expand
 
 
 class _Text:
@@ -83,6 +70,7 @@ class _Text:
     def __init__(self, values: dict[Node, Any]) -> None:
         self._values = values
         self.tensors: list[Tensor] = []
+        self.as_these: list[Node | torch.Tensor | None] = []
         self.sizes: list[_dvm.Dim] = []
         self.constants: dict[str, Any] = {}
 
@@ -91,27 +79,27 @@ class _Text:
             return f"[{', '.join(map(self.of, argument))}]"
         value = self._values[argument] if isinstance(argument, Node) else argument
         if isinstance(value, Tensor):
-            return self._tensor(value)
+            return self._tensor(value, argument)
         if isinstance(value, _dvm.Dim):
             self.sizes.append(value)
             return f"s{len(self.sizes) - 1}"
         if isinstance(value, Number):
-            return f"{self._tensor(value.tensor)}.item()"
+            return f"{self._tensor(value.tensor, None)}.item()"
         if value is None and isinstance(argument, Node):
             raise Untranslatable(f"an argument that is a {type(argument.meta.get('val')).__name__}")
         if isinstance(value, list | tuple):
-            return f"[{', '.join(map(self.of, value))}]"
+            each = zip(value, argument.meta["val"], strict=True)
+            return f"[{', '.join(self._tensor(*pair) for pair in each)}]"
         self.constants[f"c{len(self.constants)}"] = value
         return f"c{len(self.constants) - 1}"
 
-    def _tensor(self, tensor: Tensor) -> str:
+    def _tensor(self, tensor: Tensor, like: Node | torch.Tensor | None) -> str:
         self.tensors.append(tensor)
+        self.as_these.append(like)
         return f"t{len(self.tensors) - 1}"
 
 
 def _target(node: Node) -> Any:
-    if node.target is torch.ops.aten.mkldnn_rnn_layer.default:
-        return _recurrent
     if node.target is torch.ops.aten._embedding_bag.default:
         taken = {user.args[1] for user in node.users}
         if taken <= {0}:
@@ -120,17 +108,11 @@ def _target(node: Node) -> Any:
         return _embedding_bag if is_promised else node.target
     if node.target is not torch.ops.aten.as_strided.default:
         return node.target
-    # The one op that asks how a tensor lies in memory, which need not be as torch has it.
+    # The one op that asks what lies between and around a tensor's elements.
     source = node.args[0].meta["val"]
     if not source.is_contiguous() or source.storage_offset() != 0:
         raise Untranslatable("strides over a tensor that has strides of its own")
-    return _as_strided
-
-
-def _recurrent(*args: Any) -> tuple[Any, ...]:
-    """Of tensors as it reads them, whatever their strides."""
-    dense = (arg.contiguous() if isinstance(arg, torch.Tensor) else arg for arg in args)
-    return tuple(torch.ops.aten.mkldnn_rnn_layer.default(*dense))
+    return node.target
 
 
 def _embedding_bag(weight: Any, places: Any, offsets: Any, *others: Any) -> tuple[Any, ...]:
@@ -141,10 +123,3 @@ def _embedding_bag(weight: Any, places: Any, offsets: Any, *others: Any) -> tupl
     every = torch.arange(places.numel(), dtype=offsets.dtype)
     bags = torch.searchsorted(offsets, every, right=True) - 1
     return made[0], bags.to(offsets.dtype), *made[2:]
-
-
-def _as_strided(tensor: Any, size: Any, stride: Any, storage_offset: int | None = None) -> Any:
-    dense = tensor.contiguous()
-    if dense.storage_offset() != 0:
-        dense = dense.clone()
-    return dense.as_strided(size, stride, storage_offset or 0)

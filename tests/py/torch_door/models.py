@@ -136,6 +136,78 @@ class Unet(nn.Module):
         return self.last(torch.cat([left, right], 1))
 
 
+class ResnetBlock(nn.Module):
+    """As diffusers has it: what it computes depends on the step in time."""
+
+    def __init__(self, inner: int, outer: int, times: int) -> None:
+        super().__init__()
+        self.norm1, self.norm2 = nn.GroupNorm(4, inner), nn.GroupNorm(4, outer)
+        self.conv1 = nn.Conv2d(inner, outer, 3, padding=1)
+        self.conv2 = nn.Conv2d(outer, outer, 3, padding=1)
+        self.time = nn.Linear(times, outer)
+        self.shortcut = nn.Conv2d(inner, outer, 1) if inner != outer else nn.Identity()
+
+    def forward(self, x: torch.Tensor, time: torch.Tensor) -> torch.Tensor:
+        silu = nn.functional.silu
+        hidden = self.conv1(silu(self.norm1(x))) + self.time(silu(time))[:, :, None, None]
+        return self.shortcut(x) + self.conv2(silu(self.norm2(hidden)))
+
+
+class SpatialAttention(nn.Module):
+    def __init__(self, channels: int, heads: int = 2) -> None:
+        super().__init__()
+        self.norm, self.heads = nn.GroupNorm(4, channels), heads
+        self.to_qkv, self.to_out = nn.Linear(channels, 3 * channels), nn.Linear(channels, channels)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        batch, channels, height, width = x.shape
+        tokens = self.norm(x).view(batch, channels, height * width).transpose(1, 2)
+        q, k, v = (
+            part.view(batch, -1, self.heads, channels // self.heads).transpose(1, 2)
+            for part in self.to_qkv(tokens).chunk(3, -1)
+        )
+        made = nn.functional.scaled_dot_product_attention(q, k, v)
+        made = self.to_out(made.transpose(1, 2).reshape(batch, -1, channels))
+        return made.transpose(-1, -2).reshape(x.shape) + x
+
+
+class Diffusion(nn.Module):
+    """The U-Net of a diffusion model: how much of a picture is noise, at a step in time."""
+
+    def __init__(self, width: int = 8, depth: int = 3) -> None:
+        super().__init__()
+        times = 4 * width
+        sizes = [width * min(level + 1, 2) for level in range(depth)]
+        self.time = nn.Sequential(nn.Linear(width, times), nn.SiLU(), nn.Linear(times, times))
+        self.first = nn.Conv2d(3, width, 3, padding=1)
+        self.down, self.smaller = nn.ModuleList(), nn.ModuleList()
+        for inner, outer in zip([width, *sizes], sizes, strict=False):
+            self.down.append(ResnetBlock(inner, outer, times))
+            self.smaller.append(nn.Conv2d(outer, outer, 3, stride=2, padding=1))
+        self.middle = nn.ModuleList([ResnetBlock(sizes[-1], sizes[-1], times) for _ in range(2)])
+        self.attention = SpatialAttention(sizes[-1])
+        self.up, self.larger = nn.ModuleList(), nn.ModuleList()
+        for inner, outer in zip(sizes[::-1], [*sizes[-2::-1], width], strict=True):
+            self.larger.append(nn.Conv2d(inner, inner, 3, padding=1))
+            self.up.append(ResnetBlock(2 * inner, outer, times))
+        self.norm, self.last = nn.GroupNorm(4, width), nn.Conv2d(width, 3, 3, padding=1)
+
+    def forward(self, x: torch.Tensor, step: torch.Tensor) -> torch.Tensor:
+        width = self.first.out_channels
+        waves = torch.exp(torch.arange(width // 2) * -0.5) * step[:, None]
+        time = self.time(torch.cat([waves.sin(), waves.cos()], -1))
+        x, skipped = self.first(x), []
+        for block, smaller in zip(self.down, self.smaller, strict=True):
+            x = block(x, time)
+            skipped.append(x)
+            x = smaller(x)
+        x = self.middle[1](self.attention(self.middle[0](x, time)), time)
+        for block, larger in zip(self.up, self.larger, strict=True):
+            x = larger(nn.functional.interpolate(x, scale_factor=2.0, mode="nearest"))
+            x = block(torch.cat([x, skipped.pop()], 1), time)
+        return self.last(nn.functional.silu(self.norm(x)))
+
+
 class GraphAttention(nn.Module):
     """Nodes attend to those that edges lead from; how many there are changes."""
 
@@ -249,6 +321,10 @@ MODELS: dict[str, tuple[Callable[[], nn.Module], Callable[[int, int], tuple[Any,
     "resnet": (Resnet, image(8)),
     "mobilenet": (Mobilenet, image(2)),
     "unet": (Unet, image(4)),
+    "diffusion": (
+        Diffusion,
+        lambda batch, n: (torch.rand(batch, 3, 8 * n, 8 * n), torch.arange(batch) * 7.0),
+    ),
     "graph": (
         GraphAttention,
         lambda batch, n: (torch.rand(n + 2, 6), torch.randint(0, n + 2, (2, 3 * n * batch))),

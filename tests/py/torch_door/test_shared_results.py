@@ -173,18 +173,40 @@ DRAWS = {
     "normal_": lambda x: (x * 2).normal_(),
     "uniform_": lambda x: (x + 1).uniform_(),
     "rrelu": lambda x: torch.nn.functional.rrelu(x - 1, training=True),
+    "turned and back": lambda x: torch.nn.functional.dropout((x.mT * 2).mT, 0.5),
+    "randn_like": lambda x: torch.randn_like(x.transpose(0, -1) + 1),
+    "randint_like": lambda x: torch.randint_like((x * 3).mT, 9),
+    "exponential_": lambda x: torch.empty_like(x.mT * 2).exponential_(),
+    "bernoulli": lambda x: torch.bernoulli((x * 2).sigmoid().mT),
+    "bernoulli_": lambda x: (x * 2).transpose(0, -1).bernoulli_(0.3),
+    "of a copy": lambda x: torch.rand_like(x.mT.contiguous()),
+    "of a part": lambda x: torch.rand_like((x * 2)[..., 1:, :]),
+    "of what was sorted": lambda x: torch.rand_like(x.sort(0)[0].mT),
+    "of like ones": lambda x: torch.rand_like(torch.zeros_like(x.mT)),
 }
 
 
-@pytest.mark.parametrize("draw", DRAWS.values(), ids=DRAWS.keys())
-def test_random_numbers_come_in_the_order_of_memory(draw):
+#: draws that torch's tracing makes other ops of, so that no backend of torch.compile has eager's
+TRACED_OTHERWISE = ("rrelu", "bernoulli_")
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+@pytest.mark.parametrize("name", DRAWS)
+def test_random_numbers_come_in_the_order_of_memory(name, dynamic):
+    draw = DRAWS[name]
+    traced = torch.compile(draw, backend="aot_eager", dynamic=dynamic)
+    reference = traced if name in TRACED_OTHERWISE else draw
     for seed in range(8):
         x = argument(random.Random(seed))
         x = x.expand(2, *x.shape) if seed % 4 == 0 else x
         torch.manual_seed(seed)
-        expected = draw(x)
+        expected = reference(x)
+        state = torch.get_rng_state()
         torch.manual_seed(seed)
-        torch.testing.assert_close(torch.compile(draw, backend="dvm")(x), expected)
+        got = torch.compile(draw, backend="dvm", dynamic=dynamic)(x)
+        torch.testing.assert_close(got, expected)
+        assert moving(got) == moving(expected)
+        assert torch.equal(torch.get_rng_state(), state)
         torch._dynamo.reset()
 
 
