@@ -20,10 +20,15 @@ struct Callee {
 
 class TorchHost final : public runtime::HostCalls {
  public:
-  explicit TorchHost(std::span<Callee> callees) : callees_(callees) {}
+  // shown: which registers of the Plan the program sees, and so may make larger: their memory is
+  // torch's own. Other memory comes from the pool.
+  TorchHost(std::span<Callee> callees, const std::vector<bool>& shown)
+      : callees_(callees), shown_(shown) {}
 
   bool allocate(core::DType dtype, std::span<const int64_t> shape,
                 runtime::BufferView& out) override;
+  bool allocate_for(int32_t reg, core::DType dtype, std::span<const int64_t> shape,
+                    runtime::BufferView& out) override;
   bool call(const runtime::HostCall& call, std::span<runtime::BufferView> results) override;
   bool call_into(const runtime::HostCall& call, std::span<const runtime::BufferView> into) override;
   void retain(runtime::HostValue value) override;
@@ -45,6 +50,7 @@ class TorchHost final : public runtime::HostCalls {
 
  private:
   std::span<Callee> callees_;
+  const std::vector<bool>& shown_;
   PyThreadState* thread_ = nullptr;  // while it is unlocked
 };
 

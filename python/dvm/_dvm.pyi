@@ -290,7 +290,10 @@ class CompiledGraph:
     @property
     def target(self) -> str: ...
 
-def use_torch(tensor: type, parameter: type) -> None: ...
+def use_torch(
+    tensor: type, parameter: type, forward_mode: ModuleType, examples: Iterable[Any]
+) -> None: ...
+def forget_packed(tensors: Iterable[Any]) -> None: ...
 def use_profiler(module: ModuleType, record_function: type) -> None: ...
 
 class TorchGraph:
@@ -308,6 +311,7 @@ class TorchGraph:
         functions: Mapping[str, Callable[..., Any]],
         arguments: Sequence[tuple[str, int]],
         results: Sequence[tuple[str, int, Sequence[int]]],
+        returned: int | None,
         written: Sequence[int],
         held: Sequence[Any],
         frozen: Sequence[int],

@@ -6,13 +6,10 @@ The report itself (text, dict, HTML) is `dvm.report`, which is only imported whe
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dvm import _dvm
-from dvm.compiling import compile, is_of_torch
-
-if TYPE_CHECKING:
-    from dvm.report import Report
+from dvm.compiling import compile, has_tensors, is_of_torch
 
 
 def explain(fn: Callable[..., Any], *, verbose: bool = False) -> Callable[..., Any]:
@@ -23,7 +20,8 @@ def explain(fn: Callable[..., Any], *, verbose: bool = False) -> Callable[..., A
     it, that path is run once more with clocks on. With `verbose` the report prints what the fuser
     decided and how long compilation took; it holds that anyway.
 
-    What torch.compile made, and modules, have a report of their own: `dvm.torch.explain`.
+    What torch.compile made, modules, and calls with tensors have a report of their own:
+    `dvm.torch.explain`.
     """
     if is_of_torch(fn):
         from dvm import torch
@@ -31,7 +29,11 @@ def explain(fn: Callable[..., Any], *, verbose: bool = False) -> Callable[..., A
         return torch.explain(fn)
     compiled = fn if isinstance(fn, _dvm.Compiled) else compile(fn)
 
-    def explained(*args: Any, **kwargs: Any) -> Report:
+    def explained(*args: Any, **kwargs: Any) -> Any:
+        if has_tensors(args, kwargs):
+            from dvm import torch
+
+            return torch.explain(fn)(*args, **kwargs)
         from dvm.report import explain_call
 
         return explain_call(compiled, args, kwargs, verbose=verbose)
