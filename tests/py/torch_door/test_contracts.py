@@ -1,6 +1,7 @@
 """What eager torch promises of ops beside their values, of calls of each by themselves.
 
-Errors have torch's types, results lie in memory as torch has them, and may grow.
+Errors have torch's types, numbers that no integer holds become what they become for torch, results
+lie in memory as torch has them, and may grow.
 """
 
 import itertools
@@ -12,6 +13,8 @@ import torch
 from torch.nn import functional as F  # noqa: N812
 
 import dvm.torch
+
+INF, NAN = float("inf"), float("nan")
 
 
 @pytest.fixture(autouse=True)
@@ -86,6 +89,38 @@ def test_places_and_sources_that_do_not_fit(op):
                 assert got is wanted, f"{indices} {shape}"
             else:
                 torch.testing.assert_close(got, wanted, equal_nan=True, msg=f"{indices} {shape}")
+
+
+# Numbers
+
+NUMBERS = [NAN, INF, -INF, 3e9, -3e9, 2.0**31, 2.0**31 - 1, -(2.0**31), 1e20, -1e20, 2.0**63, 300.5,
+           -300.5, 70000.0, -1.0, 255.9, 0.5, -0.5]  # fmt: skip
+SIGNED = (torch.int8, torch.uint8, torch.int16, torch.int32, torch.int64)
+
+
+@pytest.mark.parametrize("target", ["cpu", "ascend910b3"])
+@pytest.mark.parametrize("source", [torch.float32, torch.float64, torch.float16, torch.bfloat16])
+def test_floats_that_no_integer_holds(source, target):
+    x = torch.tensor(NUMBERS * 5, dtype=torch.float64).to(source)
+
+    def f(x):
+        return [y.to(dtype) for y in (x, x + 0) for dtype in SIGNED]
+
+    compiled = dvm.torch.compile(f, target=target)
+    for got, wanted in zip(compiled(x), f(x), strict=True):
+        assert torch.equal(got, wanted)
+
+
+@pytest.mark.parametrize("dtype", [torch.int32, torch.int64])
+def test_an_index_that_was_nan_is_none(dtype):
+    def f(x, at):
+        return x[at.to(dtype)]
+
+    compiled = torch.compile(f, backend="dvm", dynamic=True)
+    x = torch.rand(5)
+    assert torch.equal(compiled(x, torch.tensor([0.0, 4.2])), x[[0, 4]])
+    with pytest.raises(IndexError):
+        compiled(x, torch.tensor([0.0, NAN]))
 
 
 def test_a_decomposition_that_torch_refuses():
