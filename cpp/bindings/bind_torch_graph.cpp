@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <map>
 #include <optional>
+#include <ranges>
 #include <tuple>
 #include <utility>
 
@@ -19,7 +21,6 @@
 #include "bindings/torch_weights.h"
 #include "capture/replay/read_argument.h"
 #include "core/error.h"
-#include "core/math/byte_range.h"
 #include "cpu/team/thread_limit.h"
 #include "driver/compile.h"
 #include "runtime/compiled_graph.h"
@@ -99,16 +100,6 @@ BufferView transposed(const BufferView& view, const std::vector<int>& axes) {
   return turned;
 }
 
-// Where the elements of a view lie.
-std::pair<std::byte*, std::byte*> range_of(const BufferView& part) {
-  core::ByteRange range{.high = core::byte_size(part.dtype)};
-  for (int d = 0; d < part.rank; ++d) {
-    if (part.shape[d] == 0) return {part.data, part.data};
-    range.repeat(part.shape[d], part.strides[d]);
-  }
-  return {part.data + range.low, part.data + range.high};
-}
-
 bool overlap(const BufferView& a, const BufferView& b) {
   const auto [begin, end] = range_of(a);
   const auto [other_begin, other_end] = range_of(b);
@@ -128,7 +119,7 @@ class TorchGraph {
  public:
   TorchGraph(core::Graph graph, driver::Options options, int threads,
              const std::map<std::string, FunctionText>& functions,
-             std::vector<ArgumentSpec> arguments, std::vector<ResultSpec> results,
+             std::vector<ArgumentSpec> arguments, std::vector<ResultSpec> results, size_t returned,
              std::vector<size_t> written, std::vector<py::object> held,
              const std::vector<size_t>& frozen, std::string label, py::object otherwise)
       : graph_(std::move(graph)),
@@ -145,6 +136,7 @@ class TorchGraph {
     for (const std::string& name : plan().callees) {
       callees_.push_back(callee_of(functions.at(name)));
     }
+    show(returned);
   }
 
   const runtime::Plan& plan() const { return compilation_.graph.plan(); }
@@ -193,6 +185,25 @@ class TorchGraph {
     }
   };
 
+  // Registers that the first results are, or are views of.
+  void show(size_t returned) {
+    shown_.resize(static_cast<size_t>(plan().buffers));
+    const int32_t* const given = plan().pool.data() + plan().code.back().operands + 1;
+    for (size_t k = 0, next = 0; k < std::min(returned, results_.size()); ++k) {
+      const ResultKind kind = results_[k].kind;
+      if (kind == ResultKind::tensor || kind == ResultKind::size) {
+        shown_[static_cast<size_t>(given[next++])] = true;
+      }
+    }
+    for (const runtime::Instruction& instruction : plan().code | std::views::reverse) {
+      const auto is = [&](runtime::PlanOp op) { return instruction.op == op; };
+      using enum runtime::PlanOp;
+      if (!is(transpose) && !is(reshape) && !is(slice)) continue;
+      const auto source = static_cast<size_t>(plan().pool[instruction.operands]);
+      if (shown_[static_cast<size_t>(instruction.result)]) shown_[source] = true;
+    }
+  }
+
   // Of arguments that are tensors, as inputs of the Plan.
   std::vector<TorchWeights::Place> places_of(const std::vector<size_t>& frozen) const {
     std::vector<TorchWeights::Place> places;
@@ -221,6 +232,10 @@ class TorchGraph {
         reason = "argument " + std::to_string(k) + " is " +
                  py::repr(py::type::of(object)).cast<std::string>() +
                  ", which is no plain tensor on the cpu as the graph takes it";
+        return {};
+      }
+      if (is_tensor(arguments_[k].kind) && has_tangent(object)) {
+        reason = "argument " + std::to_string(k) + " has a tangent of forward-mode differentiation";
         return {};
       }
     }
@@ -265,7 +280,7 @@ class TorchGraph {
   py::object execute(const py::tuple& args, std::span<const BufferView> inputs,
                      std::span<const core::Scalar> scalars, std::optional<std::string>& reason) {
     std::vector<BufferView> results(static_cast<size_t>(plan().result_count()));
-    TorchHost host(callees_, copies_);
+    TorchHost host(callees_, shown_, copies_);
     const auto frozen = weights_.current(args, inputs);
     runtime::BorrowedContext context(nullptr, frozen.get());
     const cpu::ThreadLimit limit(threads_);
@@ -415,6 +430,7 @@ class TorchGraph {
   std::vector<Callee> callees_;  // by index of callee
   std::vector<ArgumentSpec> arguments_;
   std::vector<ResultSpec> results_;
+  std::vector<bool> shown_;       // by registers of the Plan: whether the program gets them
   std::vector<size_t> written_;   // arguments that the last results of the Plan are copied into
   std::vector<py::object> held_;  // tensors that are the Plan's inputs behind its arguments
   TorchWeights weights_;
@@ -460,8 +476,11 @@ const runtime::Plan* plan_of_torch_graph(py::handle object) {
 }
 
 void bind_torch_graph(py::module_& module) {
-  module.def("use_torch", &use_torch, py::arg("tensor"), py::arg("parameter"));
+  module.def("use_torch", &use_torch, py::arg("tensor"), py::arg("parameter"),
+             py::arg("forward_mode"), py::arg("examples"));
   module.def("use_placement", &use_placement, py::arg("place_copy"));
+  module.def("forget_packed", &TorchWeights::forget, py::arg("tensors"),
+             "Forget what products packed of memory that one of the tensors lies in.");
   module.def("use_profiler", &use_profiler, py::arg("module"), py::arg("record_function"));
   py::class_<TorchGraph>(
       module, "TorchGraph", "A graph compiled for tensors of torch.", py::dynamic_attr(),
@@ -470,7 +489,8 @@ void bind_torch_graph(py::module_& module) {
                        const std::string& precision, int threads,
                        const std::map<std::string, FunctionText>& functions,
                        const std::vector<std::pair<std::string, int>>& arguments,
-                       const std::vector<ResultText>& results, std::vector<size_t> written,
+                       const std::vector<ResultText>& results, std::optional<size_t> returned,
+                       std::vector<size_t> written,
                        std::vector<py::object> held, const std::vector<size_t>& frozen,
                        std::string label, py::object otherwise) {
              core::verify(graph);
@@ -483,15 +503,15 @@ void bind_torch_graph(py::module_& module) {
              for (const auto& spec : arguments) given.push_back(argument_spec(spec));
              std::vector<ResultSpec> made;
              for (const auto& spec : results) made.push_back(result_spec(spec));
-             return std::make_unique<TorchGraph>(std::move(graph), std::move(options), threads,
-                                                 functions, std::move(given), std::move(made),
-                                                 std::move(written), std::move(held), frozen,
-                                                 std::move(label), std::move(otherwise));
+             return std::make_unique<TorchGraph>(
+                 std::move(graph), std::move(options), threads, functions, std::move(given),
+                 std::move(made), returned.value_or(SIZE_MAX), std::move(written), std::move(held),
+                 frozen, std::move(label), std::move(otherwise));
            }),
            py::arg("graph"), py::kw_only(), py::arg("target"), py::arg("strict"),
            py::arg("precision"), py::arg("threads"), py::arg("functions"), py::arg("arguments"),
-           py::arg("results"), py::arg("written"), py::arg("held"), py::arg("frozen"),
-           py::arg("label"), py::arg("otherwise"))
+           py::arg("results"), py::arg("returned"), py::arg("written"), py::arg("held"),
+           py::arg("frozen"), py::arg("label"), py::arg("otherwise"))
       .def("stats", &TorchGraph::stats)
       .def("describe", &TorchGraph::describe)
       .def_property_readonly("target", &TorchGraph::target)

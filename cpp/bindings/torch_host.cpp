@@ -9,6 +9,7 @@
 #include "capture/replay/signature.h"
 #include "core/error.h"
 #include "runtime/execute/faults.h"
+#include "vm/target/watch.h"
 
 namespace py = pybind11;
 
@@ -66,6 +67,20 @@ bool TorchHost::allocate(core::DType dtype, std::span<const int64_t> shape, Buff
   }
   out.data = memory->data();
   out.owner = memory;
+  return true;
+}
+
+bool TorchHost::allocate_for(int32_t reg, core::DType dtype, std::span<const int64_t> shape,
+                             BufferView& out) {
+  if (!shown_[static_cast<size_t>(reg)]) return allocate(dtype, shape, out);
+  const py::object tensor = new_tensor(dtype, shape);
+  if (!tensor) return false;
+  if (!view_tensor(tensor.ptr(), out)) {
+    core::fail(core::ErrorCode::internal, "torch made another tensor than it was asked for");
+  }
+  out.owner = owner_of(tensor.inc_ref().ptr());
+  const auto [begin, end] = range_of(out);
+  vm::Watch::tell_allocated(begin, end - begin);
   return true;
 }
 

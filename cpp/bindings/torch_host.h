@@ -24,11 +24,16 @@ struct Callee {
 
 class TorchHost final : public runtime::HostCalls {
  public:
-  // copies: counts tensors that had to be copied to lie as torch has them.
-  TorchHost(std::span<Callee> callees, int64_t& copies) : callees_(callees), copies_(copies) {}
+  // shown: which registers of the Plan the program sees, and so may make larger: their memory is
+  // torch's own. Other memory comes from the pool. copies: counts tensors that had to be copied to
+  // lie as torch has them.
+  TorchHost(std::span<Callee> callees, const std::vector<bool>& shown, int64_t& copies)
+      : callees_(callees), shown_(shown), copies_(copies) {}
 
   bool allocate(core::DType dtype, std::span<const int64_t> shape,
                 runtime::BufferView& out) override;
+  bool allocate_for(int32_t reg, core::DType dtype, std::span<const int64_t> shape,
+                    runtime::BufferView& out) override;
   bool call(const runtime::HostCall& call, std::span<runtime::BufferView> results) override;
   bool call_into(const runtime::HostCall& call, std::span<const runtime::BufferView> into) override;
   void retain(runtime::HostValue value) override;
@@ -52,6 +57,7 @@ class TorchHost final : public runtime::HostCalls {
   pybind11::tuple arguments_of(const runtime::HostCall& call, const Callee& callee);
 
   std::span<Callee> callees_;
+  const std::vector<bool>& shown_;
   int64_t& copies_;
   PyThreadState* thread_ = nullptr;  // while it is unlocked
 };

@@ -9,6 +9,7 @@
 
 #include "core/error.h"
 #include "core/math/byte_range.h"
+#include "runtime/execute/faults.h"
 #include "runtime/memory/buffer_pool.h"
 #include "vm/target/watch.h"
 
@@ -23,7 +24,10 @@ using runtime::BufferView;
 
 struct Torch {
   const dlpack::DLPackExchangeAPI* api = nullptr;
-  PyTypeObject *tensor = nullptr, *parameter = nullptr;  // references that are never given back
+  // References that are never given back.
+  PyTypeObject *tensor = nullptr, *parameter = nullptr;
+  PyObject *forward_mode = nullptr, *level = nullptr;
+  PyObject* new_empty[core::kDTypeCount] = {};  // methods of a tensor of each dtype
 };
 Torch g_torch;
 
@@ -73,7 +77,8 @@ int64_t element_count(const BufferView& view) {
 
 }  // namespace
 
-void use_torch(const py::type& tensor, const py::type& parameter) {
+void use_torch(const py::type& tensor, const py::type& parameter, const py::module_& forward_mode,
+               const py::iterable& examples) {
   const py::object capsule = tensor.attr("__dlpack_c_exchange_api__");
   auto* api = static_cast<const dlpack::DLPackExchangeAPI*>(
       PyCapsule_GetPointer(capsule.ptr(), "dlpack_exchange_api"));
@@ -83,7 +88,34 @@ void use_torch(const py::type& tensor, const py::type& parameter) {
     core::fail(core::ErrorCode::unsupported, "this version of torch has another exchange API");
   }
   g_torch = {api, reinterpret_cast<PyTypeObject*>(tensor.inc_ref().ptr()),
-             reinterpret_cast<PyTypeObject*>(parameter.inc_ref().ptr())};
+             reinterpret_cast<PyTypeObject*>(parameter.inc_ref().ptr()),
+             py::object(forward_mode).release().ptr(),
+             PyUnicode_InternFromString("_current_level")};
+  for (const py::handle example : examples) {
+    BufferView view;
+    DVM_CHECK(view_tensor(example.ptr(), view), "an example is no plain tensor");
+    g_torch.new_empty[static_cast<size_t>(view.dtype)] =
+        py::object(example.attr("new_empty")).release().ptr();
+  }
+}
+
+py::object new_tensor(DType dtype, std::span<const int64_t> shape) {
+  if (runtime::is_faulty()) {
+    PyErr_NoMemory();
+    return {};
+  }
+  // Sizes one by one, or as a tuple where there are none.
+  PyObject* sizes[core::kMaxRank] = {};
+  py::object held[core::kMaxRank];
+  for (size_t i = 0; i < shape.size(); ++i) {
+    held[i] = py::int_(shape[i]);
+    sizes[i] = held[i].ptr();
+  }
+  const py::tuple none;
+  if (shape.empty()) sizes[0] = none.ptr();
+  PyObject* const made = PyObject_Vectorcall(g_torch.new_empty[static_cast<size_t>(dtype)], sizes,
+                                             std::max<size_t>(shape.size(), 1), nullptr);
+  return py::reinterpret_steal<py::object>(made);
 }
 
 bool view_tensor(PyObject* object, BufferView& view) {
@@ -113,6 +145,15 @@ bool is_negated(PyObject* tensor) {
   const auto answer = py::reinterpret_steal<py::object>(PyObject_CallMethodNoArgs(tensor, name));
   if (!answer) throw py::error_already_set();
   return answer.ptr() == Py_True;
+}
+
+bool has_tangent(PyObject* tensor) {
+  PyObject* const level = PyDict_GetItem(PyModule_GetDict(g_torch.forward_mode), g_torch.level);
+  if (level == nullptr || PyLong_AsLong(level) < 0) return false;
+  return !py::handle(g_torch.forward_mode)
+              .attr("unpack_dual")(py::handle(tensor))
+              .attr("tangent")
+              .is_none();
 }
 
 // One block of malloc's for a small one: a call of few elements has little else to do, and what
@@ -179,6 +220,15 @@ py::object tensor_within(TensorMemory& memory, const BufferView& view) {
   return view_of(tensor_over(memory, whole).ptr(), view);
 }
 
+std::pair<std::byte*, std::byte*> range_of(const BufferView& view) {
+  core::ByteRange range{.high = core::byte_size(view.dtype)};
+  for (int d = 0; d < view.rank; ++d) {
+    if (view.shape[d] == 0) return {view.data, view.data};
+    range.repeat(view.shape[d], view.strides[d]);
+  }
+  return {view.data + range.low, view.data + range.high};
+}
+
 bool is_dense(const BufferView& view) {
   int64_t stride = core::byte_size(view.dtype);
   bool dense = true;
@@ -196,15 +246,9 @@ bool is_reversed(const BufferView& view) {
 
 py::object copy_of(const BufferView& view) {
   const int64_t bytes = core::byte_size(view.dtype), count = element_count(view);
-  TensorMemory* memory = TensorMemory::create(bytes * count);
-  if (memory == nullptr) throw std::bad_alloc();
-  BufferView copy = view;
-  copy.data = memory->data();
-  int64_t stride = bytes;
-  for (int i = view.rank - 1; i >= 0; --i) {
-    copy.strides[i] = stride;
-    stride *= view.shape[i];
-  }
+  py::object tensor = new_tensor(view.dtype, {view.shape, static_cast<size_t>(view.rank)});
+  BufferView copy;
+  if (!tensor || !view_tensor(tensor.ptr(), copy)) throw py::error_already_set();
   int64_t at[core::kMaxRank] = {};
   const std::byte* from = view.data;
   for (int64_t k = 0; k < count; ++k) {
@@ -216,8 +260,6 @@ py::object copy_of(const BufferView& view) {
       at[i] = 0;
     }
   }
-  py::object tensor = tensor_over(*memory, copy);
-  memory->release();
   return tensor;
 }
 

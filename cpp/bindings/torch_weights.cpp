@@ -4,7 +4,7 @@
 #include <map>
 #include <utility>
 
-#include "core/math/byte_range.h"
+#include "bindings/torch_tensors.h"
 
 namespace py = pybind11;
 
@@ -33,13 +33,8 @@ class Ranges {
  public:
   explicit Ranges(runtime::FrozenMemory& memory) : memory_(memory) {}
 
-  void add(const BufferView& view) {
-    core::ByteRange range{.high = core::byte_size(view.dtype)};
-    for (int d = 0; d < view.rank; ++d) {
-      if (view.shape[d] == 0) return;
-      range.repeat(view.shape[d], view.strides[d]);
-    }
-    const std::byte *const begin = view.data + range.low, *const end = view.data + range.high;
+  void add(const std::byte* begin, const std::byte* end) {
+    if (begin == end) return;
     const auto behind = ends_.upper_bound(begin);  // the first that ends behind our begin
     if (behind != ends_.end() && behind->second < end) return;
     ends_[end] = begin;
@@ -55,7 +50,62 @@ bool is_dead(const py::object& reference) {
   return PyWeakref_GET_OBJECT(reference.ptr()) == Py_None;
 }
 
+// Where tensors lie, apart from each other.
+class Written {
+ public:
+  explicit Written(const py::iterable& tensors) {
+    std::vector<std::pair<const std::byte*, const std::byte*>> ranges;
+    for (const py::handle tensor : tensors) {
+      BufferView view;
+      if (view_tensor(tensor.ptr(), view)) ranges.emplace_back(range_of(view));
+    }
+    std::ranges::sort(ranges);
+    for (const auto& [begin, end] : ranges) {
+      const bool is_apart = ends_.empty() || ends_.rbegin()->first < begin;
+      if (is_apart) ends_[end] = begin;
+      if (is_apart || ends_.rbegin()->first >= end) continue;
+      auto last = ends_.extract(std::prev(ends_.end()));
+      last.key() = end;
+      ends_.insert(std::move(last));
+    }
+  }
+
+  bool meet(const std::byte* begin, const std::byte* end) const {
+    const auto behind = ends_.upper_bound(begin);
+    return behind != ends_.end() && behind->second < end;
+  }
+
+ private:
+  std::map<const std::byte*, const std::byte*> ends_;  // begins by ends
+};
+
+// Those that have places, for as long as they live; the lock of the interpreter guards it.
+std::vector<TorchWeights*>& all() {
+  static auto& graphs = *new std::vector<TorchWeights*>;
+  return graphs;
+}
+
 }  // namespace
+
+TorchWeights::TorchWeights(std::vector<Place> places) : places_(std::move(places)) {
+  if (!places_.empty()) all().push_back(this);
+}
+
+TorchWeights::~TorchWeights() { std::erase(all(), this); }
+
+void TorchWeights::forget(const py::iterable& tensors) {
+  const Written written(tensors);
+  std::vector<std::shared_ptr<Snapshot>> gone;  // until the end, for Python frees what they hold
+  for (TorchWeights* const graph : all()) {
+    const auto stale = std::ranges::stable_partition(graph->snapshots_, [&](const auto& snapshot) {
+      return std::ranges::none_of(snapshot->weights, [&](const Weight& weight) {
+        return written.meet(weight.begin, weight.end);
+      });
+    });
+    std::ranges::move(stale, std::back_inserter(gone));
+    graph->snapshots_.erase(stale.begin(), stale.end());
+  }
+}
 
 TorchWeights::Match TorchWeights::compare(const Snapshot& snapshot, const py::tuple& args,
                                           std::span<const BufferView> inputs) const {
@@ -77,9 +127,10 @@ std::shared_ptr<TorchWeights::Snapshot> TorchWeights::taken(
   for (const auto& [argument, input] : places_) {
     const py::handle tensor(PyTuple_GET_ITEM(args.ptr(), argument));
     const int64_t version = version_of(tensor);
-    snapshot->weights.push_back(
-        {py::weakref(tensor), tensor.attr("untyped_storage")(), inputs[input].data, version});
-    if (version != kUncounted) ranges.add(inputs[input]);
+    const auto [begin, end] = range_of(inputs[input]);
+    snapshot->weights.push_back({py::weakref(tensor), tensor.attr("untyped_storage")(),
+                                 inputs[input].data, begin, end, version});
+    if (version != kUncounted) ranges.add(begin, end);
   }
   return snapshot;
 }

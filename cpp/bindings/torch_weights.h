@@ -1,5 +1,6 @@
 // Arguments of a graph that seldom change, parameters and buffers: what is packed of them holds
-// until torch counts a write to one, or another tensor takes its place.
+// until torch counts a write to one, an optimizer takes a step with one, or another tensor takes
+// its place.
 #pragma once
 
 #include <pybind11/pybind11.h>
@@ -19,7 +20,10 @@ class TorchWeights {
   struct Place {
     size_t argument, input;
   };
-  explicit TorchWeights(std::vector<Place> places) : places_(std::move(places)) {}
+  explicit TorchWeights(std::vector<Place> places);
+  ~TorchWeights();
+  TorchWeights(const TorchWeights&) = delete;
+  TorchWeights& operator=(const TorchWeights&) = delete;
 
   // The memory of the weights as they are now, with what has been packed of it, for as long as a
   // call holds it. Null where there are none. Writes through `.data` or past torch are not noticed.
@@ -27,11 +31,15 @@ class TorchWeights {
                                                  std::span<const runtime::BufferView> inputs);
   int64_t packed_bytes() const;
 
+  // Forgets, in all graphs, what was packed of memory that one of the tensors lies in: it has been
+  // written, and torch need not have counted that.
+  static void forget(const pybind11::iterable& tensors);
+
  private:
   struct Weight {
     pybind11::object tensor;   // a weak reference
     pybind11::object storage;  // so that no other tensor gets its memory
-    const std::byte* data;
+    const std::byte *data, *begin, *end;
     int64_t version;
   };
   struct Snapshot {

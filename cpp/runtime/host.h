@@ -65,6 +65,11 @@ class HostCalls {
   // The lock that the host holds while it runs: nothing else here is called between the two.
   virtual void unlock() {}
   virtual void lock() {}
+  // As allocate, for a register of the Plan, where it matters to the host which.
+  virtual bool allocate_for(int32_t /*reg*/, core::DType dtype, std::span<const int64_t> shape,
+                            BufferView& out) {
+    return allocate(dtype, shape, out);
+  }
 };
 
 // Lets other threads of the host run while it lives, if `really`.

@@ -300,8 +300,11 @@ class CompiledGraph:
     @property
     def target(self) -> str: ...
 
-def use_torch(tensor: type, parameter: type) -> None: ...
+def use_torch(
+    tensor: type, parameter: type, forward_mode: ModuleType, examples: Iterable[Any]
+) -> None: ...
 def use_placement(place_copy: Callable[[Any, tuple[int, ...], int], Any]) -> None: ...
+def forget_packed(tensors: Iterable[Any]) -> None: ...
 def use_profiler(module: ModuleType, record_function: type) -> None: ...
 
 # axes, the outermost first, of what has no gaps; or strides and the offset, None: a call tells
@@ -322,6 +325,7 @@ class TorchGraph:
         functions: Mapping[str, tuple[Callable[..., Any], Sequence[_Layout | None]]],
         arguments: Sequence[tuple[str, int]],
         results: Sequence[tuple[str, int, Sequence[int], _Layout | None]],
+        returned: int | None,
         written: Sequence[int],
         held: Sequence[Any],
         frozen: Sequence[int],

@@ -13,7 +13,7 @@ import inspect
 import os
 import sys
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ParamSpec, TypeVar, overload
 
@@ -140,6 +140,14 @@ def compile(
         reason: Any = compiled.fallback_reasons[0]
         own_warnings.warn(f"{compiled.label} runs uncompiled: {reason}. Hint: {reason.advice}.", 2)
     return compiled
+
+
+def has_tensors(args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
+    """Whether a call is given tensors of PyTorch, so that only its graphs can come of it."""
+    torch = sys.modules.get("torch")
+    return torch is not None and any(
+        isinstance(value, torch.Tensor) for value in (*args, *kwargs.values())
+    )
 
 
 def is_of_torch(fn: Any) -> bool:

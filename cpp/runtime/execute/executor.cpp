@@ -289,7 +289,7 @@ class Execution {
     int64_t bytes = 0;
     if (!make_dense(view, bytes)) return Outcome::check_failed;
     if (instruction.op == PlanOp::host_alloc) {
-      if (!allocate_by_host(view)) return Outcome::host_error;
+      if (!allocate_by_host(instruction.result)) return Outcome::host_error;
       own(instruction.result, {.kind = Ownership::Kind::host, .bytes = bytes});
       return Outcome::done;
     }
@@ -301,11 +301,12 @@ class Execution {
     return Outcome::done;
   }
 
-  // An array of the view's dtype and shape.
-  bool allocate_by_host(BufferView& view) {
+  // An array of the dtype and shape that the register has.
+  bool allocate_by_host(int32_t reg) {
+    BufferView& view = buffer(reg);
     int64_t shape[core::kMaxRank];
     std::copy_n(view.shape, view.rank, shape);
-    return host_.allocate(view.dtype, {shape, static_cast<size_t>(view.rank)}, view);
+    return host_.allocate_for(reg, view.dtype, {shape, static_cast<size_t>(view.rank)}, view);
   }
 
   // The outcome of the recorded call. Buffers that are allocated are registers behind the inputs,
@@ -322,7 +323,7 @@ class Execution {
       view.dtype = made.dtype;
       view.rank = made.rank;
       std::copy_n(made.shape, made.rank, view.shape);
-      if (!allocate_by_host(view)) return Outcome::host_error;
+      if (!allocate_by_host(first + k)) return Outcome::host_error;
       own(first + k, {.kind = Ownership::Kind::host});
     }
     const auto root = [&](const Recalled::Place& place) -> const BufferView& {

@@ -6,13 +6,10 @@ The report itself (text, dict, HTML) is in `report`, which is only imported when
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Never
+from typing import Any, Never
 
 from dvm import _dvm, errors
-from dvm.compiling import compile, is_of_torch
-
-if TYPE_CHECKING:
-    from dvm.explaining.report import Report
+from dvm.compiling import compile, has_tensors, is_of_torch
 
 
 def explain(
@@ -25,7 +22,8 @@ def explain(
     it, that path is run once more with clocks on. With `verbose` the report prints what the fuser
     decided and how long compilation took; it holds that anyway.
 
-    What torch.compile made, and modules, have a report of their own: `dvm.torch.explain`.
+    What torch.compile made, modules, and calls with tensors have a report of their own:
+    `dvm.torch.explain`.
 
     Raises:
         TypeError: for arguments of the call, which go to what is returned: `dvm.explain(f)(x)`.
@@ -38,7 +36,11 @@ def explain(
         return torch.explain(fn)
     compiled = fn if isinstance(fn, _dvm.Compiled) else compile(fn)
 
-    def explained(*args: Any, **kwargs: Any) -> Report:
+    def explained(*args: Any, **kwargs: Any) -> Any:
+        if has_tensors(args, kwargs):
+            from dvm import torch
+
+            return torch.explain(fn)(*args, **kwargs)
         from dvm.explaining.report import explain_call
 
         return explain_call(compiled, args, kwargs, verbose=verbose)

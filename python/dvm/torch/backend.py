@@ -12,16 +12,24 @@ import torch
 from torch._decomp import core_aten_decompositions
 from torch._dynamo.backends.common import aot_autograd
 from torch._guards import TracingContext
+from torch._prims_common import suggest_memory_format
 from torch.fx import GraphModule
+from torch.optim.optimizer import register_optimizer_step_post_hook
 
 from dvm import _dvm, errors
 from dvm.compiling import NUMERICS, PRECISIONS
 from dvm.torch import aten, graphs, layouts
+from dvm.torch.builder import DTYPES
 from dvm.torch.partition import partition
 from dvm.torch.reports import GraphRecord
 from dvm.torch.symbols import Untranslatable
 
-_dvm.use_torch(torch.Tensor, torch.nn.Parameter)
+_dvm.use_torch(
+    torch.Tensor,
+    torch.nn.Parameter,
+    torch.autograd.forward_ad,
+    [torch.empty(0, dtype=dtype, device="cpu") for dtype in DTYPES],
+)
 _dvm.use_placement(layouts.placed_copy)
 _dvm.use_profiler(torch.autograd.profiler, torch.autograd.profiler.record_function)
 
@@ -41,8 +49,8 @@ class Options:
         `torch.get_float32_matmul_precision()` says when a graph is compiled.
     frozen: whether products in inference arrange parameters and buffers of a module for the
         processor once, which takes as much memory again, instead of on every call. Writes that
-        torch counts are noticed, and parameters that others take the place of; writes through
-        `.data`, or past torch, are not.
+        torch counts are noticed, steps of an optimizer of torch.optim's, and parameters that others
+        take the place of; other writes through `.data`, or past torch, are not.
     threads: the most that a call computes on, the calling one included; None: as many as dvm has
         in this process. Of what torch computes, `torch.set_num_threads` tells.
     fallback: "torch" runs ops without a row in docs/torch-ops.md as torch does, and counts them;
@@ -98,17 +106,34 @@ def backend(
     if others.get("mode") not in (None, "default"):
         raise errors.unknown("unknown_name", "mode", others["mode"], ["default"])
     chosen = Options.of(options or {})
-    compilers = {
-        f"{argument}_compiler": functools.partial(compile_graph, options=chosen, kind=kind)
-        for argument, kind in (("fw", "forward"), ("bw", "backward"), ("inference", "inference"))
-    }
-    compiled: Callable[..., Any] = aot_autograd(
-        **compilers,
-        decompositions=decompositions(),
-        partition_fn=partition,
-        keep_inference_input_mutations=True,
-    )(module, example_inputs)
-    return compiled
+    handed_over: list[str] = []
+
+    def compiler(kind: str) -> Callable[..., Any]:
+        def compile_one(graph: GraphModule, inputs: Sequence[Any]) -> Any:
+            handed_over.append(kind)
+            return compile_graph(graph, inputs, options=chosen, kind=kind)
+
+        return compile_one
+
+    def compiled(table: dict[Any, Any]) -> Callable[..., Any]:
+        made: Callable[..., Any] = aot_autograd(
+            fw_compiler=compiler("forward"),
+            bw_compiler=compiler("backward"),
+            inference_compiler=compiler("inference"),
+            decompositions=table,
+            partition_fn=partition,
+            keep_inference_input_mutations=True,
+        )(module, example_inputs)
+        return made
+
+    try:
+        return compiled(decompositions())
+    except Exception:
+        if handed_over:
+            raise
+        # Some of torch's decompositions refuse what their ops take, complex numbers mostly. Where
+        # they are not to blame, the same error comes again.
+        return compiled({})
 
 
 @functools.cache
@@ -119,7 +144,22 @@ def decompositions() -> dict[Any, Any]:
         name = str(op)
         if name in aten.ROWS or name.startswith("aten.scaled_dot_product_attention"):
             del table[op]
+    for op in (torch.ops.aten.roll.default, torch.ops.aten.max_unpool2d.default):
+        table[op] = _keeping_format(table[op])
     return table
+
+
+def _keeping_format(decompose: Callable[..., torch.Tensor]) -> Callable[..., torch.Tensor]:
+    """Return a decomposition whose result lies as eager's does where that is channels_last.
+
+    The third argument are axes or sizes; without axes an op sees no more than a row of elements.
+    """
+
+    def made(x: torch.Tensor, second: Any, third: Sequence[int] = ()) -> torch.Tensor:
+        result = decompose(x, second, third)
+        return result.contiguous(memory_format=suggest_memory_format(x)) if third else result
+
+    return made
 
 
 def compile_graph(
@@ -145,6 +185,7 @@ def compile_graph(
             functions=lowered.functions,
             arguments=lowered.arguments,
             results=lowered.results,
+            returned=returned if kind == "forward" else None,
             written=lowered.written,
             held=lowered.held,
             frozen=_weights(lowered, context) if options.frozen and kind == "inference" else [],
@@ -162,10 +203,25 @@ def compile_graph(
 
 
 def _weights(lowered: graphs.Lowered, context: Any) -> list[int]:
-    """Which arguments are parameters and buffers of a module."""
+    """Which arguments are parameters and buffers of a module, as the graph may pack them."""
+    _notice_optimizers()
     metadata = context.fw_metadata if context is not None else None
     found = metadata.static_input_indices if metadata is not None else None
     return [k for k in found or [] if lowered.arguments[k][0] == "tensor"]
+
+
+@functools.cache
+def _notice_optimizers() -> None:
+    """Have what was packed of weights forgotten when an optimizer has taken a step with them.
+
+    torch counts no writes of its fused optimizers, nor those of others that write to `.data`.
+    """
+
+    @torch._dynamo.disable  # type: ignore[untyped-decorator]
+    def forget(optimizer: torch.optim.Optimizer, *_: Any) -> None:
+        _dvm.forget_packed([p for group in optimizer.param_groups for p in group["params"]])
+
+    register_optimizer_step_post_hook(forget)
 
 
 def _returned(context: Any, kind: str) -> int | None:

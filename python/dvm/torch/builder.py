@@ -28,6 +28,8 @@ DTYPES = {
     torch.bfloat16: "bf16",
 }
 TORCH_DTYPES = {name: dtype for dtype, name in DTYPES.items()}
+#: integers that floats become by way of signed ones of so many bits, of which the lowest are kept
+TRUNCATED_BY = {"i8": 32, "u8": 32, "i16": 32, "u16": 32, "i32": 32, "i64": 64}
 HALVES = frozenset({"f16", "bf16"})
 FLOATS = HALVES | {"f32", "f64"}
 
@@ -163,7 +165,18 @@ class Builder:
             return t
         if dtype == "bool":
             return self.elementwise("ne", t, self.constant(0, t.dtype, t.shape))
+        if t.is_float and dtype in TRUNCATED_BY:
+            t = self._inside(self.wide(t), TRUNCATED_BY[dtype])
         return self.wrap(self.graph.cast(t.node, dtype))
+
+    def _inside(self, t: Tensor, bits: int) -> Tensor:
+        """Return a float with the lowest integer of so many bits where it fits in none.
+
+        torch has x86's instructions decide, and for them NaN is such a number, too.
+        """
+        end = 2.0 ** (bits - 1)
+        fits = self.elementwise("lt", self.abs(t), self.constant(end, t.dtype, t.shape))
+        return self.elementwise("select", fits, t, self.constant(-end, t.dtype, t.shape))
 
     def wide(self, t: Tensor) -> Tensor:
         """Return a half as torch computes with it, in f32; others as they are."""

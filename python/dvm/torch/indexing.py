@@ -117,6 +117,73 @@ def index_put(
     return b.transpose(apart, [order.index(i) for i in range(x.rank)])
 
 
+def index_add(
+    b: Builder, x: Tensor, axis: int, places: Tensor, source: Tensor, *, alpha: Any = 1
+) -> Tensor:
+    if alpha != 1:
+        source = b.mul(source, alpha)
+    return put_slices(b, x, axis, places, source, "add")
+
+
+def index_copy(b: Builder, x: Tensor, axis: int, places: Tensor, source: Tensor) -> Tensor:
+    return put_slices(b, x, axis, places, source)
+
+
+def put_slices(
+    b: Builder, x: Tensor, axis: int, places: Tensor, source: Tensor, with_op: str = ""
+) -> Tensor:
+    """X but for its slices at places, one for each of `source`; none is counted from the end."""
+    if x.rank == 0 or places.rank != 1 or source.rank != x.rank or x.dtype == "bool":
+        raise NotCompiled("a number, a single place, or truth values")
+    axis = axis_of(axis, x.rank)
+    if not all(is_same(x.shape[i], source.shape[i]) for i in range(x.rank) if i != axis):
+        raise NotCompiled("slices of another shape")
+    places = as_places(b, places, x.shape[axis], wraps=False)
+    return b.along("scatter", [x, places, source], axis, with_op)
+
+
+def index_fill(b: Builder, x: Tensor, axis: int, places: Tensor, value: Any) -> Tensor:
+    if x.rank == 0 or places.rank != 1:
+        raise NotCompiled("a number, or a single place")
+    axis = axis_of(axis, x.rank)
+    shape = [*x.shape[:axis], places.shape[0], *x.shape[axis + 1 :]]
+    made = b.cast(value, x.dtype) if isinstance(value, Tensor) else b.number(value, x.dtype)
+    places = as_places(b, places, x.shape[axis], wraps=True)
+    return b.along("scatter", [x, places, b.broadcast(made, shape)], axis)
+
+
+def nll_loss(
+    b: Builder, x: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignored: Any
+) -> list[Tensor]:
+    """The loss of log-probabilities x[n, classes, ..] and the weight of all targets [n, ..].
+
+    reduction: 0 for none, 1 for a mean by the weights, 2 for a sum.
+    """
+    if x.rank < 2 or target.rank != x.rank - 1:
+        raise NotCompiled("one target")
+    shape = target.shape
+    counts = b.ne(target, ignored)
+    place = b.select(counts, target, b.constant(0, target.dtype, shape))
+    loss = b.neg(b.reshape(gather(b, x, 1, b.unsqueeze(place, 1)), shape))
+    if weight is not None:
+        weights = b.along("gather", [weight, as_places(b, place, x.shape[1], wraps=False)], 0)
+        loss = b.mul(loss, weights)
+    else:
+        weights = b.constant(1, x.dtype, shape)
+    none = b.constant(0, x.dtype, shape)
+    loss = b.select(counts, loss, none)
+    if reduction == 0:
+        return [loss, b.constant(0, x.dtype)]
+    axes = list(range(target.rank))
+    total = _sum(b, b.select(counts, weights, none), axes)
+    made = _sum(b, loss, axes)
+    return [b.div(made, total) if reduction == 1 else made, total]
+
+
+def _sum(b: Builder, x: Tensor, axes: list[int]) -> Tensor:
+    return b.squeeze(b.cast(b.reduce("sum", b.wide(x), axes), x.dtype), axes)
+
+
 def embedding_backward(
     b: Builder,
     grad: Tensor,

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import copy
 import functools
+from collections.abc import Callable
 from typing import Any
 
 import torch
+from torch._dynamo.utils import counters
 
 from dvm.torch.backend import Options, backend
+
+#: calls that compile graphs of a module before floats in these may be any
+FOR_ONE_FLOAT = 4
 
 
 def compile(model: Any, /, **options: Any) -> Any:
@@ -41,9 +46,41 @@ def _compiled_module(module: torch.nn.Module, options: dict[str, Any]) -> torch.
     # One __dict__ for both: parameters, hooks, `training`, and what users set.
     object.__setattr__(made, "__dict__", module.__dict__)
     called = torch.compile(module, backend=backend, dynamic=True, options=options)
+    called.dynamo_ctx.enter_exit_hooks.append(_floats_as_they_are())
     for slot, value in (("call", called), ("original", module), ("options", options)):
         object.__setattr__(made, slot, value)
     return made
+
+
+def _floats_as_they_are() -> Callable[[], Callable[[], None]]:
+    """Return what Dynamo enters each call of a module by; what that returns it leaves it by.
+
+    With `dynamic=True` floats are symbols, too. Dynamo then finds that those of a module, an eps
+    for instance, have to be numbers, and traces all of it again. So here they are numbers from the
+    start; but where they keep changing, and each would have a graph, they are symbols after all.
+    """
+    specialise = torch._dynamo.config._make_closure_patcher(specialize_float=True)
+    left = FOR_ONE_FLOAT
+
+    def enter() -> Callable[[], None]:
+        if left == 0:
+            return _nothing
+        before = counters["stats"]["unique_graphs"]
+        revert = specialise()
+
+        def leave() -> None:
+            nonlocal left
+            revert()
+            if counters["stats"]["unique_graphs"] != before:
+                left -= 1
+
+        return leave
+
+    return enter
+
+
+def _nothing() -> None:
+    pass
 
 
 class CompiledModule(torch.nn.Module):  # type: ignore[misc]

@@ -167,12 +167,14 @@ def vector_norm(
 
 
 def running(op: str) -> Callable[..., Tensor]:
+    """Of float32 in float64, as torch: from one rounded total to the next errors would add up."""
+
     def lower(b: Builder, x: Tensor, axis: int, *, dtype: Any = None) -> Tensor:
         x = b.cast(x, b.out.dtype)
         if x.rank == 0:
             return x
-        wide = b.along("scan", [b.wide(x)], axis_of(axis, x.rank), op)
-        return b.cast(wide, b.out.dtype)
+        wide = b.cast(x, "f64") if x.dtype == "f32" else b.wide(x)
+        return b.cast(b.along("scan", [wide], axis_of(axis, x.rank), op), b.out.dtype)
 
     return lower
 

@@ -83,6 +83,9 @@ class GraphRecord:
         return "\n".join(lines)
 
 
+_NOTHING = (
+    "no graph of dvm's ran: dvm.compile(model) compiles a module, dvm.torch.compile a function"
+)
 _records: weakref.WeakSet[GraphRecord] = weakref.WeakSet()
 
 
@@ -97,7 +100,7 @@ class Report:
         return sum(sum(graph.ops[kind].values()) for graph in self.graphs)
 
     def __str__(self) -> str:
-        return "\n".join(map(str, self.graphs)) or "no graph"
+        return "\n".join(map(str, self.graphs)) or _NOTHING
 
 
 def report() -> Report:

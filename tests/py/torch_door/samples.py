@@ -163,6 +163,15 @@ def indexed(s: Maker) -> Any:
     ]
 
 
+def nll_loss(shape: tuple[int, ...]) -> Callable[[Maker], Any]:
+    """With and without weights, each reduction, and places that are ignored."""
+    return lambda s: [
+        (s(s.m, s.n, *shape), s.places(s.m, *shape, size=s.n), weight, reduction, ignored)
+        for weight in (None, s(s.n, low=0.5))
+        for reduction, ignored in ((0, -100), (1, -100), (2, 0))
+    ]
+
+
 def channels(s: Maker) -> tuple[torch.Tensor, ...]:
     return tuple(s(4, low=0.5, high=2) for _ in range(4))
 
@@ -468,6 +477,37 @@ ROWS: dict[str, Samples] = {
         ],
         least=1,
     ),
+    "aten.index_add.default": Samples(
+        lambda s: [
+            (s.x, 0, s.places(4, size=s.m), s(4, s.n)),
+            (s.x, -1, s.places(3, size=s.n), s(s.m, 3), {"alpha": 2}),
+        ],
+        NO_BOOLS,
+        least=1,
+    ),
+    "aten.index_copy.default": Samples(
+        lambda s: [
+            (s.x, 0, torch.randperm(s.m), s.x),
+            (s.x, 1, torch.randperm(s.n)[: s.n - 1], s(s.m, s.n - 1)),
+        ],
+        NO_BOOLS,
+        least=1,
+    ),
+    **{
+        f"aten.index_fill.int_{kind}": Samples(
+            lambda s, value=value: [
+                (s.x, axis, s.places(3, size=size, low=-size), value)
+                for axis, size in ((0, s.m), (-1, s.n))
+            ],
+            NO_BOOLS,
+            least=1,
+        )
+        for kind, value in (("Scalar", 2), ("Tensor", torch.tensor(1.5)))
+    },
+    **{
+        f"aten.nll_loss{rank}_forward.default": Samples(nll_loss(shape), least=1)
+        for rank, shape in (("", ()), ("2d", (2, 3)))
+    },
     "aten.scatter.src": Samples(put(), ALL, least=1),
     "aten.scatter.value": Samples(put(values=False), ALL, least=1),
     "aten.scatter_add.default": Samples(added(), NO_BOOLS, least=1),

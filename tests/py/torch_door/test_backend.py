@@ -382,3 +382,17 @@ def test_results_are_views_of_each_other_in_any_order(order):
         assert result.untyped_storage().data_ptr() == results[0].untyped_storage().data_ptr()
     results[0].zero_()
     assert min(int((result == 0).sum()) for result in results) > 0
+
+
+@pytest.mark.parametrize("is_compiled", [False, True])
+def test_a_function_that_calls_what_is_compiled_is_explained_by_its_graphs(is_compiled):
+    model = dvm.compile(torch.nn.Linear(4, 4))
+
+    def f(x):
+        return model(x) + 1
+
+    function = dvm.compile(f) if is_compiled else f
+    for report in (dvm.explain(function)(torch.ones(3, 4)), dvm.explain(f)(x=torch.ones(3, 4))):
+        (graph,) = report.graphs
+        assert graph.kind == "forward"
+    assert "dvm.compile(model)" in str(dvm.explain(lambda x: x + 1)(torch.ones(3)))

@@ -1,6 +1,7 @@
 """`frozen=True`: weights are packed once, and whoever writes to them later is noticed."""
 
 import concurrent.futures
+import inspect
 from typing import Any
 
 import pytest
@@ -132,6 +133,75 @@ def test_a_change_is_noticed(frozen, change):
         change(module)
         for _ in range(2):
             check(compiled, module, x)
+
+
+# torch counts the writes of some of them only. SparseAdam takes no dense gradients.
+OPTIMIZERS = [
+    (kind, keywords)
+    for kind in vars(torch.optim).values()
+    if isinstance(kind, type) and issubclass(kind, torch.optim.Optimizer)
+    and kind not in (torch.optim.Optimizer, torch.optim.SparseAdam)
+    for keywords in ({}, {"foreach": True}, {"fused": True})
+    if keywords.keys() <= inspect.signature(kind).parameters.keys()
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("kind", "keywords"), OPTIMIZERS)
+def test_a_step_is_noticed(frozen, kind, keywords):
+    compiled, module, x = frozen
+    steps = kind([p for p in module.parameters() if p.dim() == 2], lr=0.5, **keywords)
+
+    def loss() -> torch.Tensor:
+        steps.zero_grad()
+        total = module(x).square().mean()
+        total.backward()
+        return total
+
+    before = module.second.detach().clone()
+    for _ in range(2):
+        loss()
+        steps.step(loss)
+        check(compiled, module, x)
+    assert not torch.equal(module.second, before)
+
+
+class Careless(torch.optim.Optimizer):
+    """As many write them."""
+
+    def __init__(self, parameters: Any) -> None:
+        super().__init__(parameters, {})
+
+    def step(self, _closure: Any = None) -> None:
+        for group in self.param_groups:
+            for p in group["params"]:
+                p.data.add_(1)
+
+
+@pytest.mark.parametrize("is_compiled", [False, True])
+def test_steps_that_write_data_or_are_compiled(frozen, is_compiled):
+    compiled, module, x = frozen
+    for steps in (
+        Careless(module.parameters()),
+        torch.optim.AdamW(module.parameters(), fused=True),
+    ):
+        module(x).square().mean().backward()
+        step = torch.compile(steps.step, backend="aot_eager") if is_compiled else steps.step
+        for _ in range(2):
+            step()
+            check(compiled, module, x)
+
+
+def test_steps_with_other_weights_leave_what_is_packed(frozen):
+    """A teacher's are not packed again at each step of its pupil."""
+    compiled, _, x = frozen
+    pupil = Net()
+    steps = torch.optim.Adam(pupil.parameters(), fused=True)
+    with torch.no_grad():
+        (graph,) = dvm.torch.explain(compiled)(x).graphs
+    before = graph.counters["packed_bytes"]
+    pupil(x).sum().backward()
+    steps.step()
+    assert graph.counters["packed_bytes"] == before > 0
 
 
 def test_what_is_packed_stays(frozen):
