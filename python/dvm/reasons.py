@@ -397,6 +397,7 @@ WRITE_THROUGH_KIND_VIEW = Row("a write through this kind of view", INDICES)
 # ---- literals
 
 CONSTANT_OF_TYPE = Row("a value of type {} as a constant", LITERALS)
+LONG_TEXT = Row("a text of more than {} characters that the path would have to keep", LITERALS)
 NEEDS_CONSTANT = Row("{} where a constant is needed", LITERALS)
 NEEDS_INT = Row("{!r} where an int is needed", LITERALS)
 
