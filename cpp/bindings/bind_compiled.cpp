@@ -229,6 +229,7 @@ void bind_compiled(py::module_& module) {
   module.def("set_parts", [](py::handle object, const std::optional<py::tuple>& parts) {
     unwrap(object).set_parts(parts ? parts->ptr() : nullptr);
   });
+  module.def("begin_part", &capture::begin_part);
   module.def("refusal", [](py::handle object) { return reason_of(unwrap(object).refusal()); });
   module.def("limit", [](py::handle object) { return reason_of(unwrap(object).limit()); });
   module.def("paths", [](py::handle object) {

@@ -398,6 +398,7 @@ WRITE_THROUGH_KIND_VIEW = Row("a write through this kind of view", INDICES)
 # ---- literals
 
 CONSTANT_OF_TYPE = Row("a value of type {} as a constant", LITERALS)
+LONG_TEXT = Row("a text of more than {} characters that the path would have to keep", LITERALS)
 NEEDS_CONSTANT = Row("{} where a constant is needed", LITERALS)
 NEEDS_INT = Row("{!r} where an int is needed", LITERALS)
 
@@ -654,7 +655,7 @@ LOCAL_CLASS_LEAVES = Row(
 # ---- lifetimes
 
 LIFETIME_LOOKED_AT = Row("a look at how long objects live", LIFETIMES)
-OBJECT_TELLS_END = Row("an object with __del__, which tells when it dies", LIFETIMES)
+OBJECT_TELLS_END = Row("an object that tells when it dies, or lends memory until then", LIFETIMES)
 
 # ---- paths
 

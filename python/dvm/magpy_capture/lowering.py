@@ -54,6 +54,7 @@ from dvm.magpy_capture.numpy.written_arguments import WrittenArguments
 from dvm.magpy_capture.numpy.written_places import WrittenPlaces
 from dvm.magpy_capture.part import Part
 from dvm.magpy_capture.path.graphs import Graphs, Modes
+from dvm.magpy_capture.path.ledger import Ledger
 from dvm.magpy_capture.path.program import Program
 from dvm.magpy_capture.path.spec import PathSpec
 from dvm.magpy_capture.python.annotated import AnnotatedCalls
@@ -126,6 +127,7 @@ class Lowering:
     """The parts by name. Each is handed those of them that its class names, and no more."""
 
     program: Program
+    ledger: Ledger
     graph: Graphs
     updates: WrittenParts
     views: MaybeViews

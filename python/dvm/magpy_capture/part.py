@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from dvm.magpy_capture.numpy.written_arguments import WrittenArguments
     from dvm.magpy_capture.numpy.written_places import WrittenPlaces
     from dvm.magpy_capture.path.graphs import Graphs
+    from dvm.magpy_capture.path.ledger import Ledger
     from dvm.magpy_capture.path.program import Program
     from dvm.magpy_capture.python.annotated import AnnotatedCalls
     from dvm.magpy_capture.python.caches import Caches
@@ -89,6 +90,7 @@ class Part:
 
     needs: ClassVar[str] = ""
 
+    ledger: Ledger
     program: Program
     graph: Graphs
     updates: WrittenParts

@@ -11,6 +11,7 @@ A value is one of
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter, OrderedDict, defaultdict, deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -296,6 +297,10 @@ class Sequence(Parts):
         return self.part(place) if -self.size <= place < self.size else None
 
 
+#: The number of the next change in the order of the program.
+next_order = itertools.count().__next__
+
+
 @dataclass(eq=False)
 class Written:
     """What the program did to a container of the caller, once: as the program did it.
@@ -307,6 +312,7 @@ class Written:
     what: str
     key: Any = None
     given: list[Any] = field(default_factory=list)
+    order: int = field(default_factory=next_order)
 
 
 class Elements(Parts, Generic[Held]):
@@ -498,11 +504,19 @@ class DictValue:
         self.object = object
         self.load = load
         self.part = part
-        self.changed = False
+        self.order = -1  # of the last change
         self.cleared = False
         self.initial: dict[Any, Any] = {}  # the items at entry, of one that was read
         self.size = 0  # how many there were at entry, of one of the caller
         self.stores: list[tuple[Any, Any]] = []
+
+    @property
+    def changed(self) -> bool:
+        return self.order >= 0
+
+    def change(self) -> None:
+        """Items are about to be written."""
+        self.order = next_order()
 
     @property
     def is_read(self) -> bool:
@@ -576,10 +590,15 @@ class Instance:
     cls: type
     attributes: dict[str, Any] = field(default_factory=dict)
     register: int = -1
-    changed: dict[str, None] = field(default_factory=dict)  # names, in order of first write
+    changed: dict[str, int] = field(default_factory=dict)  # names, and the order of the last write
     object: Any = None
     content: Any = None
     own: Any = None  # the OwnDict, once it was looked at
+
+    def change(self, name: str, value: Any) -> None:
+        """Set an attribute of its own."""
+        self.attributes[name] = value
+        self.changed[name] = next_order()
 
 
 @dataclass(eq=False)

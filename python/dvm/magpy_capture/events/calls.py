@@ -70,8 +70,6 @@ class Calls(Part):
 
     def __init__(self) -> None:
         self.seen_result: Any = None  # what the call being lowered returned
-        self.changed_variables: dict[tuple[int, str], tuple[dict[str, Any], str, Abstract]] = {}
-        self.changed_cells: dict[int, tuple[Any, Abstract]] = {}
 
     def call(
         self, callee: Abstract, positional: list[Abstract], named: Named, seen: Any

@@ -80,7 +80,7 @@ class Lookups(Part):
 
     needs = (
         "array_classes attributes callees calls containers contexts fancy graph heap "
-        "host_arrays host_operations indexing instances locks lowering outputs packages "
+        "host_arrays host_operations indexing instances ledger locks lowering outputs packages "
         "program ufuncs writes"
     )
 
@@ -237,8 +237,9 @@ class Lookups(Part):
         if isinstance(owner, enum.Enum) and is_constant(seen) and name in ("name", "value"):
             if class_attribute(type(owner), name) is vars(enum.Enum)[name]:
                 return Literal(seen)
-        if isinstance(owner, type) and (id(owner), name) in self.instances.class_changes:
-            return resolve(self.instances.class_changes[id(owner), name][2])
+        if isinstance(owner, type):
+            if (stored := self.ledger.stored("attribute", owner, name)) is not None:
+                return resolve(stored.value)
         if isinstance(owner, type) and is_user_class(owner):
             found = class_attribute(owner, name)
             if found is not MISSING:

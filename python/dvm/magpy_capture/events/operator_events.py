@@ -50,8 +50,8 @@ class OperatorEvents(Part):
     """Events that compute with values and look into them."""
 
     needs = (
-        "array_classes attributes callbacks callees calls containers exceptions flow heap "
-        "host_operations instances lengths lookups loops opaque open_lists packages program "
+        "array_classes attributes callbacks callees containers exceptions flow heap "
+        "host_operations instances ledger lengths lookups loops opaque open_lists packages program "
         "python recorded sets ufuncs varying"
     )
 
@@ -324,14 +324,14 @@ class OperatorEvents(Part):
         if isinstance(base, Literal) and isinstance(base.object, type) and not followed:
             if type(base.object).__setattr__ is not type.__setattr__:
                 raise refuse(reasons.SETTING_ATTRIBUTE, name, describe(base))
-            self.instances.class_changes[id(base.object), name] = (base.object, name, value)
+            self.ledger.store("attribute", base.object, name, value)
             return
         if (function := self.instances.own_function(base)) is not None and not followed:
             if hasattr(type(function), name):
                 raise refuse(reasons.SETTING_ATTRIBUTE, name, describe(base))
             if isinstance(base, FunctionValue):
                 self.program.guard_is(base.register, function)
-            self.instances.class_changes[id(function), name] = (function, name, value)
+            self.ledger.store("attribute", function, name, value)
             return
         if isinstance(base, Closure) and not hasattr(type(base.object), name):
             base.attributes[name] = value
@@ -374,8 +374,7 @@ class OperatorEvents(Part):
         base = self.recorded.value(operands[0])
         if not isinstance(base, Instance) or not self._can_delete(base, name):
             raise refuse(reasons.DELETING_ATTRIBUTE, name, describe(base))
-        base.attributes[name] = Gone()
-        base.changed[name] = None
+        base.change(name, Gone())
 
     def _can_delete(self, base: Instance, name: str) -> bool:
         if name in base.attributes:
@@ -394,12 +393,12 @@ class OperatorEvents(Part):
         scope = self.recorded.seen(operands[1])
         value = self.recorded.value(operands[0])
         self.recorded.globals[id(scope), name] = value
-        self.calls.changed_variables[id(scope), name] = (scope, name, value)
+        self.ledger.store("variable", scope, name, value)
 
     def on_store_cell(self, _n: str, operands: Operands, *_: Any) -> None:
         cell = self.recorded.seen(operands[1])
-        self.recorded.cells[id(cell)] = self.recorded.value(operands[0])
-        self.calls.changed_cells[id(cell)] = (cell, self.recorded.cells[id(cell)])
+        value = self.recorded.cells[id(cell)] = self.recorded.value(operands[0])
+        self.ledger.store("cell", cell, "", value)
 
 
 def is_subclass(value: Abstract) -> bool:

@@ -59,7 +59,7 @@ class Loops(Part):
     """Chooses the loops that are rolled, and lowers them."""
 
     needs = (
-        "arrays callbacks calls graph heap instances lent library list_changes loop_lists memory "
+        "arrays callbacks graph heap ledger lent library list_changes loop_lists memory "
         "opaque program recorded written_beside"
     )
 
@@ -192,7 +192,7 @@ class Loops(Part):
             raise refuse(reasons.LOOP_VARIABLE, min(outer), "one of a function around it")
         if not self.graph.leaves_modes:
             raise refuse(reasons.LOOP_STATE, "np.errstate")
-        if self.calls.changed_variables or self.calls.changed_cells or self.instances.class_changes:
+        if self.ledger.stores:
             raise refuse(reasons.LOOP_STATE, "a global or a closure")
 
     def _lower_turns(self, turns: Turns, rolled: Rolled) -> None:

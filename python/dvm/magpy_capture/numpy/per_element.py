@@ -28,13 +28,13 @@ from dvm.magpy_capture.values import (
 class PerElement(Part):
     """Calls of np.vectorize, np.frompyfunc and what they make."""
 
-    needs = "callbacks calls graph heap host_operations program"
+    needs = "callbacks graph heap host_operations ledger program"
 
     def require_plain_code(self, thing: Any, register: int) -> None:
         """C code calls the user's function out of sight: on no path may it do more than compute."""
         test = self.program.step("call", self.program.constant(runs_plainly), [register], ())
         self.program.guard("guard_truth", test, plain := runs_plainly(thing), key=(test,))
-        if not plain or self.calls.changed_variables or self.calls.changed_cells:
+        if not plain or self.ledger.stores:
             raise refuse(reasons.CALLED_FOR_EACH, name_of(thing))
         self.callbacks.pass_by_bodies()
 

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import types
 from collections import Counter, defaultdict, deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from dvm import reasons
 from dvm.magpy_capture.path.graphs import numbers_of
+from dvm.magpy_capture.path.ledger import Called, Stored
 from dvm.magpy_capture.path.program import describe
 from dvm.magpy_capture.path.spec import refuse
 from dvm.magpy_capture.python.derived import base_of, inherited, kind_of
@@ -41,6 +43,7 @@ from dvm.magpy_capture.values import (
     SliceValue,
     Storage,
     Tensor,
+    Written,
     resolve,
 )
 
@@ -140,7 +143,7 @@ class Finisher:
             return () if _is_handed_on(value) else value.elements
         if isinstance(value, Sequence):
             return ()
-        if any(entry.what == "replace" for entry in value.log):
+        if _is_replaced(value):
             return value.elements
         return [part for entry in value.log for part in entry.given if not isinstance(part, int)]
 
@@ -262,41 +265,82 @@ class Finisher:
         """Append to a list or a deque, by its own method."""
         self.call(method, [register, self.lowering.program.step("list", [*map(self.build, parts)])])
 
-    def call(self, function: Any, registers: list[int]) -> None:
+    def call(self, function: Any, registers: list[int], names: tuple[str, ...] = ()) -> None:
         """An effect that is a call."""
         low = self.lowering
         low.program.steps.append(
-            ("effect", low.program.register(), low.program.constant(function), registers, ())
+            ("effect", low.program.register(), low.program.constant(function), registers, names)
         )
 
-    def write_back(self, value: ListValue | DequeValue | SetValue | OpenSet) -> None:
+    def entries(self, changed: list[Abstract]) -> Iterator[tuple[int, Callable[[], None]]]:
+        """What is done behind the commit: its place in the program's order, and what emits it."""
+        ledger = self.lowering.ledger
+        for stored in ledger.stores.values():
+            yield stored.order, partial(self.store, stored)
+        for called in ledger.called:
+            yield called.order, partial(self.call_again, called)
+        for value in changed:
+            if isinstance(value, DictValue):
+                yield value.order, partial(self.fill_dict, value, value.register)
+            elif isinstance(value, Instance):
+                for name, order in value.changed.items():
+                    yield order, partial(self.fill_instance, value, value.register, [name])
+            elif not isinstance(value, (SetValue, OpenSet)) and _is_replaced(value):
+                yield value.log[-1].order, partial(self.replace, value)
+            else:
+                for entry in value.log:
+                    yield entry.order, partial(self.write_back, value, entry)
+
+    def prepare_stored(self, stored: Stored, seen: set[int]) -> None:
+        """Compute its value, and have what it is stored in."""
+        if stored.scope == "cell":
+            stored.holder = self.lowering.callees.cell_register(stored.holder)
+        elif stored.scope == "attribute":
+            self.lowering.program.constant(stored.holder)
+        self.prepare(stored.value, seen)
+
+    def store(self, stored: Stored) -> None:
+        steps, built = self.lowering.program.steps, self.build(stored.value)
+        if stored.scope == "variable":
+            steps.append(("set_variable", stored.holder, stored.name, built))
+        elif stored.scope == "cell":
+            steps.append(("set_cell", stored.holder, built))
+        else:
+            holder = self.lowering.program.constant(stored.holder)
+            steps.append(("set_attribute", holder, stored.name, built))
+
+    def call_again(self, called: Called) -> None:
+        registers = [
+            each if isinstance(each, int) else self.build(each) for each in called.arguments
+        ]
+        self.call(called.function, registers, called.names)
+
+    def replace(self, value: ListValue | DequeValue) -> None:
+        """All that is in a list of the caller."""
+        parts = [self.build(part) for part in value.elements]
+        self.lowering.program.steps.append(("list_replace", value.register, parts))
+
+    def write_back(
+        self, value: ListValue | DequeValue | SetValue | OpenSet, entry: Written
+    ) -> None:
         """What was done to a container of the caller, and no more: others may write elsewhere."""
         low, register = self.lowering, value.register
         if isinstance(value, OpenSet):
-            for entry in value.log:
-                self.call(
-                    entry.key, [register, *map(self.build, map(low.containers.of_key, entry.given))]
-                )
-            return
-        if not isinstance(value, SetValue) and any(e.what == "replace" for e in value.log):
-            parts = [self.build(part) for part in value.elements]
-            low.program.steps.append(("list_replace", register, parts))
-            return
-        for entry in value.log:
-            if entry.what == "extend":
-                kind = deque if isinstance(value, DequeValue) else list
-                self.extend(kind.extend, register, entry.given)
-                continue
-            given = [
-                low.program.constant(part) if isinstance(part, int) else self.build(part)
-                for part in entry.given
-            ]
-            if entry.what == "set":
-                self.set_item(value, register, low.program.constant(entry.key), *given)
-            elif entry.what == "delete":
-                self.delete_item(value, register, low.program.constant(entry.key))
-            else:
-                self.call(entry.key, [register, *given])
+            parts = map(self.build, map(low.containers.of_key, entry.given))
+            return self.call(entry.key, [register, *parts])
+        if entry.what == "extend":
+            kind = deque if isinstance(value, DequeValue) else list
+            return self.extend(kind.extend, register, entry.given)
+        given = [
+            low.program.constant(part) if isinstance(part, int) else self.build(part)
+            for part in entry.given
+        ]
+        if entry.what == "set":
+            self.set_item(value, register, low.program.constant(entry.key), *given)
+        elif entry.what == "delete":
+            self.delete_item(value, register, low.program.constant(entry.key))
+        else:
+            self.call(entry.key, [register, *given])
 
     def set_item(self, value: Abstract, register: int, key: int, item: int) -> None:
         """`container[key] = item`; of a subclass as the class in C does it, if it was that."""
@@ -396,60 +440,24 @@ def finish(low: Lowering, result: Abstract) -> None:
     seen: set[int] = set()
     for value in changed:
         end.prepare(value, seen)
-    for _, _, value in low.calls.changed_variables.values():
-        end.prepare(value, seen)
-    for _, value in low.calls.changed_cells.values():
-        end.prepare(value, seen)
-    for cls, _, value in low.instances.class_changes.values():
-        low.program.constant(cls)
-        end.prepare(value, seen)
-    for _, arguments, _ in low.outputs.impure_calls:
-        for argument in arguments:
-            end.prepare(argument, seen)
+    for stored in low.ledger.stores.values():
+        end.prepare_stored(stored, seen)
+    for called in low.ledger.called:
+        for argument in called.arguments:
+            if not isinstance(argument, int):
+                end.prepare(argument, seen)
     end.prepare(result, seen)
     writes, views = _array_effects(low)
     _keep_apart(low, changed)
-    cells = [
-        (low.callees.cell_register(cell), value) for cell, value in low.calls.changed_cells.values()
-    ]
     low.views.compute_fallible()
-    if (
-        changed
-        or writes
-        or low.calls.changed_variables
-        or low.calls.changed_cells
-        or low.instances.class_changes
-    ):
+    if changed or writes or low.ledger.stores:
         low.outputs.guard_outputs()
     if writes:
         low.graph.put_segment_last()
     low.program.steps.append(("commit",))
-    for function, arguments, names in low.caches.cache_hits:
-        low.program.steps.append(
-            ("effect", low.program.register(), low.program.constant(function), arguments, names)
-        )
     low.program.steps.extend(writes)
-    for value in changed:
-        register = value.register
-        if isinstance(value, (ListValue, DequeValue, SetValue, OpenSet)):
-            end.write_back(value)
-        elif isinstance(value, DictValue):
-            end.fill_dict(value, register)
-        else:
-            end.fill_instance(value, register, list(value.changed))
-    for scope, name, value in low.calls.changed_variables.values():
-        low.program.steps.append(("set_variable", scope, name, end.build(value)))
-    for cls, name, value in low.instances.class_changes.values():
-        low.program.steps.append(
-            ("set_attribute", low.program.constant(cls), name, end.build(value))
-        )
-    for cell, value in cells:
-        low.program.steps.append(("set_cell", cell, end.build(value)))
-    for function, arguments, names in low.outputs.impure_calls:
-        registers = [end.build(argument) for argument in arguments]
-        low.program.steps.append(
-            ("effect", low.program.register(), low.program.constant(function), registers, names)
-        )
+    for _, emit in sorted(end.entries(changed), key=lambda entry: entry[0]):
+        emit()
     returned = end.build(result)
     if low.locks.taken:
         low.program.steps.append(("unlock",))
@@ -459,6 +467,10 @@ def finish(low: Lowering, result: Abstract) -> None:
     behind = low.program.steps[low.program.steps.index(("commit",)) :]
     if any(step[0].startswith("guard") or step[0] in FETCHES for step in behind):
         raise refuse(reasons.OBJECT_WOULD_BE_LOOKED_AFTER)
+
+
+def _is_replaced(value: ListValue | DequeValue) -> bool:
+    return any(entry.what == "replace" for entry in value.log)
 
 
 def _is_handed_on(value: Abstract) -> bool:
@@ -511,10 +523,11 @@ def _keep_apart(low: Lowering, changed: list[Abstract]) -> None:
             if other is not value and type(other) is type(value) and other.register >= 0:
                 if getattr(other, "cls", None) is getattr(value, "cls", None):
                     low.program.guard("guard_same", value.register, other.register, False)
-    for owner, _, _ in low.instances.class_changes.values():
+    for stored in low.ledger.changed_attributes():
         for other in low.heap.reached.values():
-            if isinstance(other, FunctionValue) and other.object is not owner:
-                low.program.guard("guard_same", other.register, low.program.constant(owner), False)
+            if isinstance(other, FunctionValue) and other.object is not stored.holder:
+                owner = low.program.constant(stored.holder)
+                low.program.guard("guard_same", other.register, owner, False)
 
 
 def part_effect(

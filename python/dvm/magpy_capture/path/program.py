@@ -51,6 +51,9 @@ CALLS = frozenset({"call", "call_random", "raises", "operator"})
 #: Of a path: reads of a list that an unrolled loop changes are compared with all changes before.
 MOST_STEPS = 200_000
 
+#: Text of more characters is data, which a path that compares it would keep alive.
+LONG_TEXT = 256
+
 #: In guards on names: the name must not exist.
 MISSING = _dvm.MISSING
 
@@ -61,6 +64,13 @@ PINNED = (int, float, bool, str, bytes, complex, type(None), tuple, range, slice
 def bcast(a: int, b: int) -> int:
     """The size two broadcast sizes give: the other one where one is 1."""
     return b if a == 1 else a
+
+
+def is_long_text(seen: Any) -> bool:
+    """Whether it is one, or holds one that would be compared with it."""
+    if type(seen) in (tuple, set, frozenset):
+        return any(map(is_long_text, seen))
+    return type(seen) in (str, bytes) and len(seen) > LONG_TEXT
 
 
 #: function of sizes -> the operator of Python that it is, or what computes it
@@ -156,6 +166,8 @@ class Program(Part):
         mark = (name, *(key if key is not None else operands))
         if mark in self._guarded:
             return
+        if name == "guard_value" and is_long_text(operands[1]):
+            raise refuse(reasons.LONG_TEXT, LONG_TEXT)
         self._guarded.add(mark)
         self.steps.append((name, *operands))
         if name in ("guard_truth", "guard_same", "guard_overlap", "guard_shared", "guard_value"):

@@ -47,7 +47,7 @@ METHODS = frozenset(
 class AnnotatedCalls(Part):
     """What each annotation allows."""
 
-    needs = "arrays calls graph heap host_operations instances library locks memory opaque program"
+    needs = "arrays graph heap host_operations ledger library locks memory opaque program"
 
     def __init__(self) -> None:
         self._kept_arrays: list[tuple[int, Any]] = []  # which objects of leaf packages may keep
@@ -188,10 +188,7 @@ class AnnotatedCalls(Part):
     def has_changed(self) -> bool:
         """Whether some object of the caller is not yet what the program made of it."""
         objects = any(getattr(value, "changed", False) for value in self.heap.reached.values())
-        variables = (
-            self.calls.changed_variables or self.calls.changed_cells or self.instances.class_changes
-        )
-        return self.memory.has_written() or objects or bool(variables)
+        return self.memory.has_written() or objects or bool(self.ledger.stores)
 
 
 def _by_name(function: Any, positional: list[Abstract], named: Named) -> Named:

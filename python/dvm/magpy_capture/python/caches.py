@@ -39,12 +39,10 @@ VALUES = (int, float, complex, bool, str, bytes, type(None))
 class Caches(Part):
     """Calls of cached functions."""
 
-    needs = "callbacks heap instances program python"
+    needs = "callbacks heap instances ledger program python"
 
     def __init__(self, has_paths: bool) -> None:
         self.has_paths = has_paths  # whether the function has been captured before
-        # of the path: each counts as a hit when the path has committed
-        self.cache_hits: list[tuple[Any, list[int], tuple[str, ...]]] = []
 
     @calls_of(CACHED)
     def cached_call(
@@ -76,7 +74,7 @@ class Caches(Part):
         if key not in table:
             raise refuse(reasons.CACHE_FORGETS_RESULT, name_of(function))
         made = self.program.step("cached", at, table)
-        self.cache_hits.append((function, registers, tuple(named)))
+        self.ledger.call(function, registers, tuple(named))  # which counts as a hit
         return self.heap.reach(lambda: made, seen)
 
     def _guard_kept(self, key: int, table: dict[Any, Any], kept: bool) -> None:

@@ -391,11 +391,11 @@ class Containers(Part):
             key = Host(self.program.register_of(key), self.indexing.observed(key.dim))
         if isinstance(base, DictValue) and not base.is_read and self._is_plain_key(key):
             base.stores.append((key, value))
-            base.changed = True
+            base.change()
             return
         if isinstance(base, DictValue):
             base.items[self.key(key)] = value
-            base.changed = True
+            base.change()
             return None
         if isinstance(base, ListValue) and base.is_open:
             if self.list_changes.store(base, key, value):
@@ -436,7 +436,7 @@ class Containers(Part):
         elif isinstance(base, DictValue):
             with refusing(KeyError, refuse(reasons.KEY_MISSING)):
                 del base.items[self.key(key)]
-            base.changed = True
+            base.change()
         else:
             raise refuse(reasons.DEL_PART, describe(base))
 
@@ -592,7 +592,7 @@ class Containers(Part):
             name == "pop" and len(positional) == 1 and self.key(positional[0]) not in items
         ):
             raise refuse(reasons.KEY_MISSING)
-        base.changed = True
+        base.change()
         if name == "clear":
             items.clear()
             base.cleared = True
@@ -632,7 +632,7 @@ class Containers(Part):
         ordered = rest | moved if self.indexing.plain(last) else moved | rest
         items.clear()
         items.update(ordered)
-        base.changed = True
+        base.change()
         return Literal(None)
 
     def _own_dict_method(self, base: OwnDict, name: str, positional: list[Abstract]) -> Abstract:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from dvm import reasons
+from dvm import _dvm, reasons
 from dvm.magpy_capture.libraries import is_plain_array
 from dvm.magpy_capture.meanings import means
 from dvm.magpy_capture.part import Part
@@ -221,6 +221,11 @@ class PythonFunctions(Part):
             raise refuse(reasons.ISSUBCLASS_SOMETHING_CLASS)
         self.instances.guard_bases(child)
         return Literal(issubclass(child, parents))
+
+    @means(_dvm.begin_part)
+    def begin_part(self) -> Abstract:
+        """A part of a function takes over its locals, from which a replay drops none."""
+        return NONE
 
     @means(callable)
     def is_callable(self, value: Abstract) -> Abstract:

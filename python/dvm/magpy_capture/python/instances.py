@@ -45,11 +45,7 @@ BOUND = (types.FunctionType, _dvm.Compiled, functools._lru_cache_wrapper)
 class Instances(Part):
     """What attributes of instances are by the default rules of the language."""
 
-    needs = "heap program"
-
-    def __init__(self) -> None:
-        #: attributes that the program set of classes and functions
-        self.class_changes: dict[tuple[int, str], tuple[Any, str, Abstract]] = {}
+    needs = "heap ledger program"
 
     def content_of(self, value: Abstract, *methods: str) -> Abstract:
         """The container that an object is, for C code that runs these methods of it.
@@ -86,7 +82,7 @@ class Instances(Part):
         if class_attribute(base.cls, "__getattribute__") is not getter:
             raise refuse(reasons.ATTRIBUTE_OBJECT_OWN_GETATTRIBUTE, name)
         for cls in base.cls.__mro__:
-            if (id(cls), name) in self.class_changes:
+            if self.ledger.stored("attribute", cls, name) is not None:
                 raise refuse(reasons.CLASS_ATTRIBUTE_PROGRAM_SET, name)
         found = class_attribute(base.cls, name)
         self.guard_descriptor(found)
@@ -260,8 +256,7 @@ class Instances(Part):
             raise refuse(reasons.WRITE_INTO_DICT, describe(own.instance))
         self.guard_class(cls, "__setattr__", setter)
         self.guard_class(cls, name, found)
-        own.instance.attributes[name] = value
-        own.instance.changed[name] = None
+        own.instance.change(name, value)
 
     def set_plainly(self, instance: Instance, name: Any, value: Abstract) -> None:
         """`object.__setattr__(instance, name, value)`: into a slot, or the `__dict__`."""
@@ -272,8 +267,7 @@ class Instances(Part):
         slot = isinstance(found, types.MemberDescriptorType)
         if hasattr(type(found), "__set__") and not slot:
             raise refuse(reasons.SETTING_ATTRIBUTE, name, describe(instance))
-        instance.attributes[name] = value
-        instance.changed[name] = None
+        instance.change(name, value)
 
     def own_function(self, value: Abstract) -> Any:
         """The function of Python, compiled perhaps, that has attributes of its own; or None."""
@@ -282,8 +276,8 @@ class Instances(Part):
 
     def set_of_function(self, base: Abstract, name: str) -> Abstract | None:
         """What the program has set as this attribute of a function."""
-        change = self.class_changes.get((id(self.own_function(base)), name))
-        return resolve(change[2]) if change is not None else None
+        change = self.ledger.stored("attribute", self.own_function(base), name)
+        return resolve(change.value) if change is not None else None
 
 
 __all__ = ["Instances"]

@@ -61,12 +61,11 @@ class Frame:
 class Outputs(Part):
     """Calls that a replay makes behind all else."""
 
-    needs = "calls contexts graph heap host_operations indexing program python recorded sets"
+    needs = "calls contexts graph heap host_operations indexing ledger program python recorded sets"
 
     def __init__(self, function: Any) -> None:
         self.function = function  # that was recorded
         self.frames: list[Frame] = []  # that are being lowered
-        self.impure_calls: list[tuple[Any, list[Abstract], tuple[str, ...]]] = []
         self.streams: list[Abstract | None] = []  # that are written: None for sys.stdout
         self.warns = False
 
@@ -88,7 +87,7 @@ class Outputs(Part):
         if stream is not None:
             parts.append(stream)
             names.append("file")
-        self.impure_calls.append((print, parts, tuple(names)))
+        self.ledger.call(print, parts, tuple(names))
         return NONE
 
     def _stream(self, file: Abstract) -> Abstract | None:
@@ -114,7 +113,7 @@ class Outputs(Part):
         if any(type(getattr(text, "object", None)) is not str for text in texts):
             raise refuse(reasons.PRINTING, describe(positional[0]))
         self.streams.append(base)
-        self.impure_calls.append((method, [base, *texts], ()))
+        self.ledger.call(method, [base, *texts])
         return self.host_operations.host_operation("len", texts, seen) if texts else NONE
 
     def _text_of(self, value: Abstract) -> Abstract:
@@ -217,7 +216,7 @@ class Outputs(Part):
             level -= len(self.frames)
             if self.answer_now(shown_warnings.may_raise_for_callers, *given):
                 raise refuse(reasons.WARNING_RAISES)
-            self.impure_calls.append((warnings.warn, [*given, Literal(level)], ()))
+            self.ledger.call(warnings.warn, [*given, Literal(level)])
             return NONE
         function, (_, line) = place
         scope = function.__globals__
@@ -228,7 +227,7 @@ class Outputs(Part):
         if self.answer_now(shown_warnings.would_raise, *given, *where):
             raise refuse(reasons.WARNING_RAISES)
         given += [*where, Literal(function.__code__.co_filename), Literal(scope)]
-        self.impure_calls.append((shown_warnings.give, given, ()))
+        self.ledger.call(shown_warnings.give, given)
         return NONE
 
     # ---- logging
@@ -288,7 +287,7 @@ class Outputs(Part):
             (),
         )
         hand_on = log_records.hand_on_from_root if of_module else log_records.hand_on
-        self.impure_calls.append((hand_on, [logger, Host(record, None)], ()))
+        self.ledger.call(hand_on, [logger, Host(record, None)])
         return NONE
 
     def observed_value_of(self, value: Abstract) -> Any:

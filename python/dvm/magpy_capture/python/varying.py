@@ -8,6 +8,8 @@ that is a guard on the outcome. If such a path cannot be had, texts are known by
 
 Likewise how long a list is that grows from call to call, if the program asks before it looks at
 the elements; and which element of a list or tuple is asked for, in turns of a loop from the first.
+
+A long text is of any value from the first: it is data, and a path that compared it would keep it.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dvm.magpy_capture.part import Part
+from dvm.magpy_capture.path.program import is_long_text
 from dvm.magpy_capture.values import Abstract, Host, Literal
 
 Place = tuple[Any, ...]
@@ -48,7 +51,7 @@ class Varying(Part):
 
     def adopt(self, register: int, seen: str | bytes) -> Abstract:
         """A text of the caller's that a register holds."""
-        if self._is_open(self._place(register), seen):
+        if is_long_text(seen) or self._is_open(self._place(register), seen):
             self.program.guard_type(register, seen)
             return Host(register, seen)
         self.program.guard("guard_value", register, seen, key=(register,))
