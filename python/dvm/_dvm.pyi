@@ -12,6 +12,7 @@ from dvm.compiling import Options
 from dvm.cutting import Cut
 from dvm.fusing import Separation
 from dvm.lines import Answers
+from dvm.magpy_capture.loops.known import KnownLoops
 from dvm.reasons import Reason
 from dvm.recompiling import Recompilation
 
@@ -67,6 +68,7 @@ class Compiled(Generic[_P, _R]):
     parts: tuple[Callable[..., Any], ...] | None
     cut: Cut | None  # how it came to its parts
     moved_from: Cut | None  # it is a part that a Cut moved out of another
+    loops: KnownLoops
     @property
     def stats(self) -> Stats: ...
     @property
@@ -131,6 +133,7 @@ def stats(compiled: Compiled[..., Any]) -> dict[str, int]: ...
 def set_parts(
     compiled: Compiled[..., Any], parts: tuple[type | tuple[Callable[..., Any], int], ...] | None
 ) -> None: ...
+def after_fork() -> None: ...
 def refusal(compiled: Compiled[..., Any]) -> Reason | Literal[""]: ...
 def limit(compiled: Compiled[..., Any]) -> Reason | Literal[""]: ...
 def paths(compiled: Compiled[..., Any]) -> list[PathRecord]: ...
