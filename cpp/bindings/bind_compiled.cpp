@@ -10,11 +10,13 @@
 #include "bindings/recording.h"
 #include "bindings/reports.h"
 #include "capture/cpython311/instance_dict.h"
+#include "capture/in_flight.h"
 #include "capture/numpy/index_places.h"
 #include "capture/numpy/layout.h"
 #include "capture/path/explain_step.h"
 #include "capture/path/reasons.h"
 #include "capture/replay/loop.h"
+#include "capture/replay/raising_warnings.h"
 
 namespace py = pybind11;
 
@@ -230,6 +232,10 @@ void bind_compiled(py::module_& module) {
     unwrap(object).set_parts(parts ? parts->ptr() : nullptr);
   });
   module.def("begin_part", &capture::begin_part);
+  module.def("after_fork", [] {
+    capture::InFlight::after_fork();
+    capture::leave_warnings_after_fork();
+  });
   module.def("refusal", [](py::handle object) { return reason_of(unwrap(object).refusal()); });
   module.def("limit", [](py::handle object) { return reason_of(unwrap(object).limit()); });
   module.def("paths", [](py::handle object) {

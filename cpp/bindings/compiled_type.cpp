@@ -39,9 +39,10 @@ int traverse(PyObject* self, visitproc visit, void* arg) {
   return cast(self)->function ? cast(self)->function->traverse(visit, arg) : 0;
 }
 
+// Destructors that run while a cycle is taken apart may still call it.
 int clear(PyObject* self) {
   Py_CLEAR(cast(self)->dict);
-  delete std::exchange(cast(self)->function, nullptr);
+  if (cast(self)->function != nullptr) cast(self)->function->clear();
   return 0;
 }
 
@@ -49,7 +50,8 @@ void destroy(PyObject* self) {
   PyTypeObject* type = Py_TYPE(self);
   PyObject_GC_UnTrack(self);
   if (cast(self)->weakrefs) PyObject_ClearWeakRefs(self);
-  clear(self);
+  Py_CLEAR(cast(self)->dict);
+  delete cast(self)->function;
   type->tp_free(self);
   Py_DECREF(type);
 }

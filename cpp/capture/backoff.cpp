@@ -32,11 +32,13 @@ constexpr int64_t kReadNanos = 1500;
 // What an instruction takes longer under the tracer; a line that is not recorded; and a page of
 // memory that is touched first, for a recording keeps all arrays.
 constexpr int64_t kTracedNanos = 400, kSkippedNanos = 100, kPageNanos = 2000;
+// The first as it was seen, of calls of so many: where they do no more than Python itself, it is
+// nearly all that a recorded call takes.
+constexpr int64_t kManyOpcodes = 200, kLeastTracedNanos = 100;
+std::atomic<int64_t> traced_nanos = kTracedNanos;
 // What the tracer may take of any call, and what comes behind it of a first one with a long loop.
 constexpr int64_t kTracerNanos = 15 * kMillisecond;
 constexpr int64_t kStreak = 8, kLongStreak = 16, kMaxRest = int64_t{1} << 14;
-constexpr const char* kHitsSlower = "hits-slower\n";
-constexpr const char* kTurnsSlower = "turns-slower\n";
 // ns for which one clock stands for the other, as long as no switch is told of.
 constexpr int64_t kMostRead = 20 * kMillisecond;
 
@@ -78,11 +80,6 @@ Times Backoff::times() {
   const int64_t cpu = read(CLOCK_THREAD_CPUTIME_ID);
   known = {switches, {cpu, read(CLOCK_MONOTONIC)}};
   return {cpu, wall};
-}
-
-Times Backoff::begin() {
-  times();  // a slice that ends where the clock is read ends here
-  return times();
 }
 
 int64_t Backoff::pages() {
@@ -150,10 +147,15 @@ bool Backoff::may_capture(int64_t calls, int64_t hits, bool at_any_cost) {
 
 // What the tracer takes is no part of the plain call, but never all of it.
 void Backoff::note_traced(const Traced& traced) {
-  const int64_t tracer =
-      traced.opcodes * kTracedNanos + traced.skipped * kSkippedNanos + traced.pages * kPageNanos;
+  const int64_t beside = traced.skipped * kSkippedNanos + traced.pages * kPageNanos;
+  if (traced.opcodes >= kManyOpcodes) {
+    const int64_t each = std::max(kLeastTracedNanos, (traced.nanos - beside) / traced.opcodes);
+    if (each < traced_nanos.load(std::memory_order_relaxed)) traced_nanos.store(each);
+  }
+  const int64_t tracer = traced.opcodes * traced_nanos.load(std::memory_order_relaxed);
   traced_ = traced.nanos;
-  guess_ = std::max(traced.nanos - tracer, traced.nanos / 20);
+  guess_ = std::max(traced.nanos - tracer - beside, traced.nanos / 20);
+  pace_.recorded(traced.load, guess_, traced.nanos / 20);
 }
 
 void Backoff::spend_on(int64_t calls, const Traced& traced) {
@@ -220,17 +222,10 @@ bool Backoff::retries_opaque() {
   return true;
 }
 
-void Backoff::compared(Comparison::Verdict verdict) {
-  if (verdict == Comparison::Verdict::slower) {
-    next_rest_ = std::max(next_rest_, std::min(comparison_.rest(), kMaxRest));
-    sleep((comparison_.has_many_turns() ? kTurnsSlower : kHitsSlower) +
-          time_text(comparison_.hit_nanos()) + "\n" + time_text(comparison_.plain_nanos()));
-    comparison_.again();
-  } else if (verdict == Comparison::Verdict::faster &&
-             (why_.starts_with(kHitsSlower) || why_.starts_with(kTurnsSlower))) {
-    why_.clear();
-    next_rest_ = std::max<int64_t>(32, next_rest_ / 2);
-  }
+void Backoff::hits_are_slower() {
+  next_rest_ = std::max(next_rest_, std::min(pace_.rest(), kMaxRest));
+  sleep((pace_.has_many_turns() ? "turns-slower\n" : "hits-slower\n") +
+        time_text(pace_.hit_nanos()) + "\n" + time_text(pace_.plain_nanos()));
 }
 
 void Backoff::unserved(int64_t hits) {
@@ -246,12 +241,13 @@ void Backoff::unserved(int64_t hits) {
   watch_ = samples_ < 64 || samples_ % 64 == 0 ? 1 : 0;
 }
 
-void Backoff::unserved(int64_t hits, int64_t prefix, int64_t plain) {
+void Backoff::unserved(int64_t hits, int64_t prefix, double load, const Times& plain) {
   unserved(hits);
-  plain_ += plain;
+  pace_.plain(load, plain);
+  plain_ += plain.cpu;
   ++plain_calls_;
   wasted_ += prefix;
-  beside_ += plain;
+  beside_ += plain.cpu;
   if (streak_ >= kStreak && wasted_ >= kMillisecond && wasted_ > beside_ / 10) {
     sleep("replayed-for-nothing");
   }

@@ -13,11 +13,12 @@
 //             hit pays one back.
 //   prefixes  Steps that are replayed for nothing, call after call, are not replayed.
 //   slower    Hits may take longer than the calls would plain: turns of a loop that are replayed
-//             one by one, a large array that is copied for a few elements. Once in a while some
-//             are compared (comparison.h).
+//             one by one, a large array that is copied for a few elements (pace.h).
 //
-// A function that is put to rest runs as it is for some calls, twice as many each time. What the
-// rules decide is written down as a reason (reasons.h), `why`.
+// A function that is put to rest is captured no more for some calls, twice as many each time, and
+// runs as it is where its paths have the bits that plain calls have (path/plain_bits.h): nothing
+// that a program can see depends on a clock. What the rules decide is written down as a reason
+// (reasons.h), `why`.
 #pragma once
 
 #include <algorithm>
@@ -25,13 +26,12 @@
 #include <string>
 #include <vector>
 
-#include "capture/comparison.h"
+#include "capture/pace.h"
 
 namespace dvm::capture {
 
 class Backoff {
  public:
-  // Whether the call goes straight to the original.
   bool rests() const { return rest_ != 0; }
   void pass() { --rest_; }
 
@@ -51,6 +51,7 @@ class Backoff {
   // longer.
   // distinct: events without those that more turns of a loop repeat, for these are not lowered.
   struct Traced {
+    double load;  // of the call (call_load.h)
     int64_t events, distinct, opcodes;
     int64_t skipped;       // trace events of turns that were not recorded
     int64_t nanos, pages;  // pages of memory touched for the first time
@@ -67,17 +68,18 @@ class Backoff {
   bool retries_opaque();
 
   // A call was not served: `prefix` ns of replay were for nothing, then the original took `plain`.
-  void unserved(int64_t hits, int64_t prefix, int64_t plain);
+  void unserved(int64_t hits, int64_t prefix, double load, const Times& plain);
   // The same where no clock was read.
   void unserved(int64_t hits);
-  // Is told of hits, and of calls that ran plain in their place.
-  Comparison& comparison() { return comparison_; }
-  void compared(Comparison::Verdict verdict);
-  // ns of a plain call, as far as is known; or 0.
-  int64_t plain_nanos() const { return mean(); }
+  // Is told of calls that ran plain, and of hits.
+  Pace& pace() { return pace_; }
+  // Hits are slower than plain calls, whose bits they have.
+  void hits_are_slower();
 
   // A path known before the call would not take it, and it was recorded as that very path.
   void never_takes_its_call() { sleep("path-misses-own-call"); }
+  // Why a single call ran as it is.
+  void note(std::string why) { why_ = std::move(why); }
 
   const std::string& why() const { return why_; }
 
@@ -87,8 +89,6 @@ class Backoff {
   // wall's.
   static int64_t now() { return times().cpu; }
   static Times times();
-  // The same where what comes next is to be compared.
-  static Times begin();
   // Pages of memory that this thread has touched for the first time so far.
   static int64_t pages();
 
@@ -122,7 +122,7 @@ class Backoff {
   int64_t hits_ = 0;                      // of the function, when last asked
   int64_t watch_ = 0, samples_ = 0;
   bool retry_ = false;  // it has rested: one capture is free
-  Comparison comparison_;
+  Pace pace_;
   std::string why_;
 };
 

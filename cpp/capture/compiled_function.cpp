@@ -1,13 +1,12 @@
 #include "capture/compiled_function.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <unordered_map>
 
 #include "capture/binding.h"
 #include "capture/call_load.h"
 #include "capture/path/path_tree.h"
+#include "capture/path/plain_bits.h"
 #include "capture/path/reasons.h"
 #include "capture/record/recorder.h"
 #include "capture/replay/interrupted.h"
@@ -46,18 +45,6 @@ Times since(const Times& begin) {
   const Times now = Backoff::times();
   return {now.cpu - begin.cpu, now.wall - begin.wall};
 }
-
-// Counts what is in flight, whatever ends it.
-class Running {
- public:
-  explicit Running(int& count) : count_(count) { ++count_; }
-  ~Running() { --count_; }
-  Running(const Running&) = delete;
-  Running& operator=(const Running&) = delete;
-
- private:
-  int& count_;
-};
 
 // Whether somebody watches the lines of this thread: a debugger, or what measures coverage.
 bool is_traced() { return PyThreadState_Get()->c_tracefunc != nullptr; }
@@ -189,6 +176,7 @@ void CompiledFunction::adopt_code() {
     replaced_ = true;
   }
   backoff_ = {};
+  has_plain_bits_ = true;
   parts_ = {};
   roots_.clear();
   likely_ = 0;
@@ -196,7 +184,7 @@ void CompiledFunction::adopt_code() {
 }
 
 void CompiledFunction::free_retired() {
-  if (running_ != 0 || retired_.empty()) return;
+  if (running_.any() || retired_.empty()) return;
   // What goes with them may call this function again.
   const auto freed = std::exchange(retired_, {});
   history_.forget_paths_but(paths_);
@@ -204,7 +192,7 @@ void CompiledFunction::free_retired() {
 
 // Outcome::missed when no path takes the call. Paths may come and go while one of them runs.
 Outcome CompiledFunction::find(Call& call) {
-  const Running running(running_);
+  const Flight running(running_);
   const size_t likely = likely_ < roots_.size() ? likely_ : 0;
   for (size_t k = 0; k < roots_.size(); ++k) {
     const size_t i = likely_first(k, likely);
@@ -238,10 +226,6 @@ PyObject* CompiledFunction::call(PyObject* self, PyObject* const* args, size_t n
   }
   adopt_code();
   if (!refusal_.empty()) return uncompiled(args, nargsf, keywords, original);
-  if (backoff_.rests()) [[unlikely]] {
-    backoff_.pass();
-    return uncompiled(args, nargsf, keywords, original);
-  }
   const Py_ssize_t count = PyVectorcall_NARGS(nargsf);
   const bool as_it_is = count == by_position_ && keywords == nullptr;
   Binding binding(as_it_is ? 0 : parameters_);
@@ -250,65 +234,73 @@ PyObject* CompiledFunction::call(PyObject* self, PyObject* const* args, size_t n
     return original();
   }
   Call call{.arguments = as_it_is ? args : binding.slots(), .history = &history_};
-  double load = 0;
-  Comparison& comparison = backoff_.comparison();
-  Comparison::Kind kind = Comparison::Kind::as_it_is;
-  if (comparison.is_on() && present_stance() == Stance::default_) [[unlikely]] {
-    load = load_of({call.arguments, static_cast<size_t>(parameters_)});
-    kind = comparison.next(load);
-    if (kind == Comparison::Kind::plain) {
-      ++stats_.fallbacks;
-      return compared(load, original);
-    }
+  if (backoff_.rests() && has_plain_bits_) [[unlikely]] {
+    return uncompiled(args, nargsf, keywords, [&] { return rested(call.arguments, original); });
   }
-  const bool is_timed = kind == Comparison::Kind::hit;
-  Times clocks;
-  if (is_timed) [[unlikely]] {
-    clocks = Backoff::begin();
-  } else if (backoff_.watches()) {
-    clocks.cpu = Backoff::now();
-  }
-  const int64_t begin = clocks.cpu;
-  const Outcome outcome = find(call);
-  if (outcome != Outcome::missed) ++call.path->hits;
-  if (call.opaque > 0 && outcome != Outcome::done && outcome != Outcome::raised &&
-      outcome != Outcome::interrupted) {
-    backoff_.lost_opaque();
-  }
-  stats_.opaque += call.opaque;
+  const bool compares =
+      has_plain_bits_ && backoff_.pace().wants_hit() && present_stance() == Stance::default_;
+  const Times begin = compares || backoff_.watches() ? Backoff::times() : Times();
+  const Outcome outcome = find_again(call);
   switch (outcome) {
     case Outcome::done:
       ++stats_.hits;
-      if (is_timed) [[unlikely]] {
-        backoff_.compared(comparison.timed_hit(load, since(clocks), call.turns, stats_.hits,
-                                               backoff_.plain_nanos()));
+      if (begin.wall != 0) backoff_.served();
+      if (compares) [[unlikely]] {
+        compare(call, since(begin));
       } else {
-        comparison.hit(call.turns);
+        backoff_.pace().hit();
       }
-      if (begin != 0) backoff_.served();
       return call.value;
     case Outcome::raised:
       return nullptr;
     case Outcome::interrupted:
       ++stats_.fallbacks;
-      return raise_within(code_of(function_), call.interrupted_at, original);
+      if (PyErr_Occurred()) return raise_within(code_of(function_), call.interrupted_at, original);
+      backoff_.note("interrupted");
+      return original();
     case Outcome::missed:
       return missed(self, call, begin);
     case Outcome::dropped:
       ++stats_.drops;
       if (const Event* drop = history_.take_new_drop(stats_.calls)) tell(self, *drop);
-      return unserved(begin, original);
+      return unserved(call.arguments, begin, original);
     case Outcome::spared:
       if (captures_at(present_stance()) && backoff_.retries_opaque()) {
         ++stats_.misses;
         return capture(self, call);
       }
       ++stats_.fallbacks;
-      return unserved(begin, original);
+      return unserved(call.arguments, begin, original);
     case Outcome::fallback:
-      return uncompiled(args, nargsf, keywords, [&] { return unserved(begin, original); });
+      return uncompiled(args, nargsf, keywords,
+                        [&] { return unserved(call.arguments, begin, original); });
   }
   __builtin_unreachable();
+}
+
+Outcome CompiledFunction::find_again(Call& call) {
+  for (bool again = false;; again = true) {
+    const Outcome outcome = find(call);
+    const bool waits = outcome == Outcome::interrupted && !PyErr_Occurred();
+    stats_.opaque += call.opaque;
+    if (outcome != Outcome::missed) ++call.path->hits;
+    if (call.opaque > 0 && outcome != Outcome::done && outcome != Outcome::raised &&
+        outcome != Outcome::interrupted) {
+      backoff_.lost_opaque();
+    }
+    // A second time it is for the original: what comes every few milliseconds would come for ever.
+    if (!waits || !take_interruption() || again) return outcome;
+    call = {.arguments = call.arguments, .history = call.history};
+  }
+}
+
+void CompiledFunction::compare(const Call& hit, const Times& taken) {
+  const bool slower = backoff_.pace().is_slower(load_of(hit.arguments), taken, hit.turns);
+  if (slower && has_plain_bits_) backoff_.hits_are_slower();
+}
+
+double CompiledFunction::load_of(PyObject* const* bound) const {
+  return capture::load_of({bound, static_cast<size_t>(parameters_)});
 }
 
 PyObject* CompiledFunction::timed_call(PyObject* const* args, size_t nargsf, PyObject* keywords,
@@ -325,22 +317,27 @@ PyObject* CompiledFunction::timed_call(PyObject* const* args, size_t nargsf, PyO
 }
 
 template <typename Original>
-PyObject* CompiledFunction::unserved(int64_t begin, const Original& original) {
-  if (begin == 0) {
+PyObject* CompiledFunction::unserved(PyObject* const* bound, const Times& begin,
+                                     const Original& original) {
+  if (begin.wall == 0) {
     backoff_.unserved(stats_.hits);
     return original();
   }
-  const int64_t middle = Backoff::now();
+  const double load = load_of(bound);
+  const Times middle = Backoff::times();
   PyObject* result = original();
-  backoff_.unserved(stats_.hits, middle - begin, Backoff::now() - middle);
+  backoff_.unserved(stats_.hits, middle.cpu - begin.cpu, load, since(middle));
   return result;
 }
 
 template <typename Original>
-PyObject* CompiledFunction::compared(double load, const Original& original) {
-  const Times begin = Backoff::begin();
+PyObject* CompiledFunction::rested(PyObject* const* bound, const Original& original) {
+  backoff_.pass();
+  if (!backoff_.pace().wants_plain()) return original();
+  const double load = load_of(bound);
+  const Times begin = Backoff::times();
   PyObject* result = original();
-  if (result != nullptr) backoff_.compared(backoff_.comparison().timed_plain(load, since(begin)));
+  backoff_.pace().plain(load, since(begin));
   return result;
 }
 
@@ -356,7 +353,7 @@ PyObject* CompiledFunction::uncompiled(PyObject* const* args, size_t nargsf, PyO
 }
 
 // No path takes the call; what becomes of it is for the stance to say.
-PyObject* CompiledFunction::missed(PyObject* self, Call& call, int64_t begin) {
+PyObject* CompiledFunction::missed(PyObject* self, Call& call, const Times& begin) {
   PyObject* const* bound = call.arguments;
   switch (present_stance()) {
     case Stance::eager_on_recompile_:
@@ -371,11 +368,15 @@ PyObject* CompiledFunction::missed(PyObject* self, Call& call, int64_t begin) {
                      " would be captured: " + (why.empty() ? "it is the first" : why.back().text));
     }
     default:
+      if (backoff_.rests()) {
+        ++stats_.fallbacks;
+        return rested(bound, [&] { return call_bound(as_function(function_), bound); });
+      }
       if (paths_.size() < static_cast<size_t>(kMaxPaths) &&
           !backoff_.may_capture(stats_.calls, stats_.hits,
                                 present_stance() == Stance::force_capture_)) {
         ++stats_.fallbacks;
-        return unserved(begin, [&] { return call_bound(as_function(function_), bound); });
+        return unserved(bound, begin, [&] { return call_bound(as_function(function_), bound); });
       }
       ++stats_.misses;
       return capture(self, call);
@@ -386,16 +387,21 @@ PyObject* CompiledFunction::capture(PyObject* self, Call& call) {
   PyObject* const* bound = call.arguments;
   PyFunctionObject* function = as_function(function_);
   // One at a time, for paths share what is known of loops: of two that are made at once, one would
-  // be out of date at once. After a fork the thread that makes one may be no more.
-  if (capturing_ == getpid()) {
+  // be out of date at once.
+  if (capturing_.any()) {
     ++stats_.fallbacks;
+    backoff_.note("captured-meanwhile");
     return call_bound(function, bound);
   }
-  struct Capturing {
-    pid_t& process;
-    explicit Capturing(pid_t& in) : process(in) { process = getpid(); }
-    ~Capturing() { process = 0; }
-  } const capturing(capturing_);
+  const Flight capturing(capturing_);
+  struct NoteBits {
+    CompiledFunction& of;
+    ~NoteBits() {
+      of.has_plain_bits_ = std::ranges::all_of(of.paths_, [](const auto& path) {
+        return !path->reason().empty() || has_plain_bits(*path);
+      });
+    }
+  } const note_bits{*this};
   if (paths_.size() >= static_cast<size_t>(kMaxPaths)) {
     ++stats_.fallbacks;
     Ref result = Ref::steal(call_bound(function, bound));
@@ -417,6 +423,7 @@ PyObject* CompiledFunction::capture(PyObject* self, Call& call) {
   if (may_skip_turns_ && !at_any_cost) limits.skip_turns_after = kSkipTurnsAfter;
   for (const auto& path : paths_) add_missed_turns(*path, limits.wanted_turns);
   const bool gives_arguments = are_handed_on(bound);
+  const double load = load_of(bound);
   Trace trace = trace_call(function, bound, std::move(limits));
   std::vector<PyObject*> recorded_arguments;
   if (gives_arguments) {
@@ -425,9 +432,13 @@ PyObject* CompiledFunction::capture(PyObject* self, Call& call) {
   }
   const int64_t recorded = Backoff::now();
   const core::Recording& recording = trace.record->data();
-  const Backoff::Traced traced{
-      std::ssize(recording.events), distinct_events(recording), recording.opcodes,
-      trace.record->skipped(),      recorded - begin,           Backoff::pages() - pages};
+  const Backoff::Traced traced{load,
+                               std::ssize(recording.events),
+                               distinct_events(recording),
+                               recording.opcodes,
+                               trace.record->skipped(),
+                               recorded - begin,
+                               Backoff::pages() - pages};
   if (!trace.result) {  // the user's own exception: no path to keep
     backoff_.captured(number, stats_.hits, traced, Backoff::now() - recorded, false);
     return nullptr;
@@ -460,8 +471,8 @@ PyObject* CompiledFunction::capture(PyObject* self, Call& call) {
   }
   // The function itself may have replaced its code, or called itself, meanwhile.
   if (code.get() != code_.get()) return trace.result.release();
-  const size_t before = paths_.size();
-  const Path& installed = *install(std::move(path), paths_, roots_, running_ == 0);
+  const size_t count = paths_.size();
+  const Path& installed = *install(std::move(path), paths_, roots_, !running_.any());
   const bool compiled = installed.reason().empty();
   backoff_.captured(number, stats_.hits, traced, Backoff::now() - recorded, compiled);
   if (compiled) {
@@ -482,7 +493,7 @@ PyObject* CompiledFunction::capture(PyObject* self, Call& call) {
 }
 
 bool CompiledFunction::serves(PyObject* const* bound) {
-  const Running running(running_);
+  const Flight running(running_);
   for (size_t i = 0; i < roots_.size(); ++i) {
     Call call{.arguments = bound, .rehearsal = true, .spares_opaque = true};
     const Outcome outcome = replay(*roots_[i], call);
@@ -521,7 +532,7 @@ std::vector<Miss> CompiledFunction::misses_of(PyObject* const* bound) {
     reasons.push_back({"code", "the code of the function", "", "",
                        "the code of the function was replaced", first_line(code_of(function_))});
   }
-  const Running running(running_);
+  const Flight running(running_);
   for (size_t i = 0; i < roots_.size(); ++i) {
     Call call{.arguments = bound,
               .parameters = code_of(function_)->co_localsplusnames,
@@ -533,6 +544,13 @@ std::vector<Miss> CompiledFunction::misses_of(PyObject* const* bound) {
     if (outcome != Outcome::missed) return {};
   }
   return reasons;
+}
+
+void CompiledFunction::clear() {
+  parts_ = {};
+  roots_.clear();
+  retired_.push_back(std::exchange(paths_, {}));
+  free_retired();
 }
 
 int CompiledFunction::traverse(visitproc visit, void* arg) const {

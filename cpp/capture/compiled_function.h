@@ -8,14 +8,13 @@
 //   eager    the stance of the caller lets the original run
 #pragma once
 
-#include <sys/types.h>
-
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "capture/backoff.h"
+#include "capture/in_flight.h"
 #include "capture/record/recorder.h"
 #include "capture/replay/replay.h"
 
@@ -77,6 +76,8 @@ class CompiledFunction {
   // Why calls that match no path, or all calls, run uncompiled at present; or empty.
   std::string limit() const;
   int traverse(visitproc visit, void* arg) const;
+  // Lets go of all that it made, for the garbage collector. It may still be called.
+  void clear();
 
  private:
   // Where the function's code was replaced: reads what depends on it, retires the old code's paths.
@@ -85,17 +86,24 @@ class CompiledFunction {
   // Frees the paths of replaced code once no replay can be in one of them.
   void free_retired();
   Outcome find(Call& call);
+  // The same, once more where something waited that the interpreter does between two instructions
+  // (interrupted.h).
+  Outcome find_again(Call& call);
+  // A hit that took so long, with what plain calls take.
+  void compare(const Call& hit, const Times& taken);
+  // How much a call is given (call_load.h).
+  double load_of(PyObject* const* bound) const;
   // The original, for a call that began at `begin` (0: no clock was read) and was not served.
   template <typename Original>
-  PyObject* unserved(int64_t begin, const Original& original);
-  // The original in place of a hit, to be compared with hits of calls that are given as much.
+  PyObject* unserved(PyObject* const* bound, const Times& begin, const Original& original);
+  // The original, while the function rests.
   template <typename Original>
-  PyObject* compared(double load, const Original& original);
+  PyObject* rested(PyObject* const* bound, const Original& original);
   // A call that is not compiled: in parts where there are some, else `original`.
   template <typename Original>
   PyObject* uncompiled(PyObject* const* args, size_t nargsf, PyObject* keywords,
                        const Original& original);
-  PyObject* missed(PyObject* self, Call& call, int64_t begin);
+  PyObject* missed(PyObject* self, Call& call, const Times& begin);
   PyObject* capture(PyObject* self, Call& call);
   // Why the known paths do not take a call; a Python error may be set.
   std::vector<Miss> misses_of(PyObject* const* bound);
@@ -113,9 +121,10 @@ class CompiledFunction {
   std::vector<Path*> roots_;                                 // paths that start from the beginning
   size_t likely_ = 0;                                        // the root that took the last call
   std::vector<std::vector<std::unique_ptr<Path>>> retired_;  // a replay may still be using them
-  int running_ = 0;                                          // replays in flight
-  pid_t capturing_ = 0;                                      // the process in which one is made
-  bool warned_ = false;                                      // of the limit of paths
+  InFlight running_;                                         // replays
+  InFlight capturing_;                                       // a path is made
+  bool has_plain_bits_ = true;  // all that the paths compute (path/plain_bits.h)
+  bool warned_ = false;         // of the limit of paths
   Stats stats_;
   Backoff backoff_;
   History history_;

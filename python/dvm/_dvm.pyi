@@ -12,6 +12,7 @@ from dvm.compiling import Options
 from dvm.explaining.lines import Answers
 from dvm.explaining.why_not_fused import Separation
 from dvm.explaining.why_recompiled import Recompilation
+from dvm.magpy_capture.loops.known import KnownLoops
 from dvm.reasons import Reason
 from dvm.splitting.compiled_parts import Cut
 
@@ -69,6 +70,7 @@ class Compiled(Generic[_P, _R]):
     parts: tuple[Callable[..., Any], ...] | None
     cut: Cut | None  # how it came to its parts
     moved_from: Cut | None  # it is a part that a Cut moved out of another
+    loops: KnownLoops
     @property
     def stats(self) -> Stats: ...
     @property
@@ -134,6 +136,7 @@ def begin_part() -> None: ...
 def set_parts(
     compiled: Compiled[..., Any], parts: tuple[type | tuple[Callable[..., Any], int], ...] | None
 ) -> None: ...
+def after_fork() -> None: ...
 def refusal(compiled: Compiled[..., Any]) -> Reason | Literal[""]: ...
 def limit(compiled: Compiled[..., Any]) -> Reason | Literal[""]: ...
 def paths(compiled: Compiled[..., Any]) -> list[PathRecord]: ...

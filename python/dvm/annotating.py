@@ -14,7 +14,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields, replace
 from typing import Any, TypeVar, overload
 
-from dvm import errors
+from dvm import classes, errors
+from dvm.classes import is_plain_key
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -38,6 +39,8 @@ NOTHING = Annotation()
 PACKAGED = Annotation(leaf=True, pure=True)
 _packages = {"scipy"}
 _annotations: dict[Any, Annotation] = {}
+#: The same of callables that have a hash or an equality of their own, which nobody asks for it.
+_of_own_equality: dict[int, tuple[Any, Annotation]] = {}
 
 
 @overload
@@ -123,7 +126,10 @@ def annotate(
     wanted = replace(known, **changes)
     if reason := _contradiction(function, wanted):
         raise errors.make("bad_annotation", reason)
-    _annotations[function] = wanted
+    if is_plain_key(function):
+        _annotations[function] = wanted
+    else:
+        _of_own_equality[id(function)] = function, wanted
     if lowering := sys.modules.get("dvm.magpy_capture"):
         lowering.refresh_leaves()
     return function
@@ -131,23 +137,28 @@ def annotate(
 
 def annotation_of(function: Any) -> Annotation:
     """Return what is vouched for about a function or a class; NOTHING for most."""
-    try:
-        if (known := _annotations.get(function)) is not None:
-            return known
-    except TypeError:  # not hashable
-        return NOTHING
+    if not is_plain_key(function):
+        return _of_own_equality.get(id(function), (function, NOTHING))[1]
+    if (known := _annotations.get(function)) is not None:
+        return known
     return PACKAGED if is_packaged(function) and not isinstance(function, type) else NOTHING
 
 
 def is_packaged(thing: Any) -> bool:
     """Return whether a function or a class is of a leaf package, by the module that it names."""
-    module = getattr(thing, "__module__", None)
+    if isinstance(thing, type):
+        module = classes.module_of(thing)
+    else:
+        module = (
+            None if classes.is_mutable_class(type(thing)) else getattr(thing, "__module__", None)
+        )
     return isinstance(module, str) and module.partition(".")[0] in _packages
 
 
 def annotated_leaves() -> list[Any]:
     """Return the functions that the recorder must not enter."""
-    return [function for function, known in _annotations.items() if known.leaf or known.never]
+    known = [*_annotations.items(), *_of_own_equality.values()]
+    return [function for function, each in known if each.leaf or each.never]
 
 
 def leaf_packages() -> list[str]:

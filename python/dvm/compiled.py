@@ -31,8 +31,7 @@ class Stats:
     misses: matched no path; the original ran under the tracer.
     captures: misses that gave a compiled path; recaptures: all of them but the first.
     fallbacks: the original ran because what the call does is not compiled, or because dvm has given
-        the function up for a while: it cost more than it won (`fallback_reasons` says so). So is
-        what runs plain now and then, in the default stance, to be compared with hits.
+        the function up for a while: it cost more than it won (`fallback_reasons` says so).
     drops: a replay met sizes its path does not allow, or a computation of it failed; the original
         ran.
     opaque: calls of functions dvm does not know, made by replays.

@@ -17,7 +17,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ParamSpec, TypeVar, overload
 
-from dvm import _dvm, errors, own_warnings, reasons
+from dvm import _dvm, classes, errors, own_warnings, reasons
+from dvm.handlers import is_of_a_signal
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -39,6 +40,8 @@ os.register_at_fork(
     after_in_parent=_importing.release,
     after_in_child=_importing.release,
 )
+# What other threads were in the midst of is over in the child.
+os.register_at_fork(after_in_child=_dvm.after_fork)
 
 
 @dataclass(frozen=True)
@@ -114,7 +117,7 @@ def compile(
         return lambda function: compile(
             function, target=target, numerics=numerics, precision=precision, name=name
         )
-    if isinstance(fn, _dvm.Compiled):
+    if type(fn) is _dvm.Compiled:
         fn = fn.given
     if is_of_torch(fn):
         return _compile_module(fn, options)
@@ -154,8 +157,9 @@ def is_of_torch(fn: Any) -> bool:
     """Whether it is a module of PyTorch, or what torch.compile made, if PyTorch is there at all."""
     torch = sys.modules.get("torch")
     module_class = getattr(getattr(torch, "nn", None), "Module", None)
-    is_module = module_class is not None and isinstance(fn, module_class)
-    return is_module or (torch is not None and hasattr(fn, "_torchdynamo_orig_callable"))
+    is_module = module_class is not None and issubclass(type(fn), module_class)
+    made = torch is not None and inspect.getattr_static(fn, "_torchdynamo_orig_callable", None)
+    return is_module or bool(made)
 
 
 def _compile_module(module: Any, options: Options) -> Any:
@@ -206,21 +210,24 @@ def _function_for(fn: Any) -> Any:
 
     So the object is reached through a closure: what it holds is looked at on each call.
     """
-    if isinstance(fn, type):
+    if issubclass(type(fn), type):
         return fn
-    bound = isinstance(fn, types.MethodType | functools.partial)
-    if not bound and not isinstance(
-        inspect.getattr_static(type(fn), "__call__", None), types.FunctionType
-    ):
+    bound = issubclass(type(fn), types.MethodType | functools.partial)
+    if not bound and type(classes.lookup(type(fn), "__call__")) is not types.FunctionType:
         return fn
 
     def call(*args: Any, **kwargs: Any) -> Any:
         return fn(*args, **kwargs)
 
-    named = fn if hasattr(fn, "__qualname__") else getattr(fn, "func", type(fn))
-    functools.update_wrapper(call, named, updated=())
-    call.__signature__ = inspect.signature(fn)  # type: ignore[attr-defined]
-    del call.__wrapped__  # type: ignore[attr-defined]
+    called = fn
+    if classes.is_mutable_class(cls := type(fn)):  # it may see that somebody asks for its name
+        called = types.MethodType(classes.lookup(cls, "__call__"), fn)
+        call.__name__, call.__qualname__ = classes.name_of(cls), classes.qualname_of(cls)
+        call.__module__, call.__doc__ = classes.module_of(cls), classes.lookup(cls, "__doc__")
+    else:
+        functools.update_wrapper(call, getattr(fn, "func", fn), updated=())
+        del call.__wrapped__  # type: ignore[attr-defined]
+    call.__signature__ = inspect.signature(called)  # type: ignore[attr-defined]
     return call
 
 
@@ -252,23 +259,13 @@ def _lower(
     except magpy_capture.OutOfTime:
         return None
     except Exception as error:
-        if _is_of_a_signal(error):
+        if is_of_a_signal(error):
             raise
         what = f"lowering {compiled.label}: {type(error).__name__}: {error}"
         bug = errors.make("internal", what + repro.written(compiled, recording, error))
         own_warnings.warn(str(bug), stacklevel=2)
         reason = reasons.BUG(bug)
         return magpy_capture.PathSpec(reason=reason, steps=[("fallback", reason, ("", 0))])
-
-
-def _is_of_a_signal(error: Exception) -> bool:
-    """Whether a handler of the program's that a signal called has raised it."""
-    import signal
-    import traceback
-
-    handlers = [signal.getsignal(number) for number in signal.valid_signals()]
-    codes = {getattr(handler, "__code__", None) for handler in handlers}
-    return any(frame.f_code in codes for frame, _line in traceback.walk_tb(error.__traceback__))
 
 
 def _pays(compiled: _dvm.Compiled[..., Any], computes: bool) -> bool:

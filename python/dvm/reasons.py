@@ -686,6 +686,14 @@ TURNS_SLOWER = Row(
 HITS_SLOWER = Row(
     "replays took longer than plain calls, {} against {}: it runs uncompiled for now", NO_FASTER
 )
+INTERRUPTED = Row(
+    "a signal's handler, or what another thread had asked for, came twice within a replay: that "
+    "call ran uncompiled",
+    "nothing, where it is rare: each handler runs as the plain program would have run it",
+)
+CAPTURED_MEANWHILE = Row(
+    "another thread was capturing a call: one at that time ran uncompiled", "nothing: it is rare"
+)
 PATH_LIMIT = Row("reached the limit of {} paths; calls that match none run uncompiled", PATHS)
 
 # ---- one step

@@ -13,6 +13,7 @@ using Kind = core::SeenEvent::Kind;
 
 bool Callbacks::is_handled(const Record& record, PyObject* function) {
   Search& search = searches_[function];
+  if (still_there(search.function.get()) != function) search = {.function = known_as(function)};
   const auto& nodes = record.data().nodes;
   for (; !search.found && search.nodes < nodes.size(); ++search.nodes) {
     auto* object = static_cast<PyObject*>(nodes[search.nodes].object);

@@ -187,7 +187,9 @@ void FrameRecorder::mark(core::SeenEvent::Kind kind, const std::string& name, co
     PyTuple_SET_ITEM(keywords.get(), static_cast<Py_ssize_t>(i), Py_NewRef(names[i]));
   }
   record_.keep(keywords.get());
-  record_.add(kind, interned(name), operands, place(), keywords.get());
+  const Ref text = made(PyUnicode_FromStringAndSize(name.data(), std::ssize(name)));
+  record_.keep(text.get());
+  record_.add(kind, text.get(), operands, place(), keywords.get());
 }
 
 }  // namespace dvm::capture

@@ -108,7 +108,10 @@ std::string name_of(const Frame& frame, const Path* path, int32_t reg) {
       return "a default of " + name_of(frame, path, p[1]);
     case StepOp::attribute_:
     case StepOp::getattr_:
+    case StepOp::class_attribute_:
       return name_of(frame, path, p[1]) + "." + text(p[2]);
+    case StepOp::class_order_:
+      return name_of(frame, path, p[1]) + ".__mro__";
     case StepOp::item_:
       return name_of(frame, path, p[1]) + "[" + std::to_string(p[2]) + "]";
     case StepOp::key_:

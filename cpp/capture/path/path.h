@@ -92,6 +92,9 @@ struct Segment {
   std::vector<Output> outputs;
   int32_t flags = 0;       // FP status flags (core/ops/fp_flags.h) that drop the replay
   int32_t only_warns = 0;  // those that do not where the caller ignores RuntimeWarnings
+  // Whether it has products of matrices: where infinities meet a NaN, the order of a sum decides
+  // whether it raises `invalid` (inf + nan - inf does not, inf - inf + nan does).
+  bool has_products = false;
   std::optional<driver::Compilation> compilation;  // once the path has its place in a tree
   // The same with these scalars of the graph as arrays of rank 0: for turns of a loop that change
   // them, of which each would encode all anew (numbers/turn_arrays.cpp).

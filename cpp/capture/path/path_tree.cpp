@@ -21,6 +21,9 @@ void compile_segment(Segment& segment, const driver::Options& options) {
     if (found == outputs.end()) found = outputs.insert(outputs.end(), output.value);
     output.result = static_cast<int32_t>(found - outputs.begin());
   }
+  segment.has_products = std::ranges::any_of(segment.graph.nodes(), [](const core::Node& node) {
+    return core::op_class(node.op) == core::OpClass::matrix && core::is_floating(node.type.dtype);
+  });
   segment.compilation = driver::compile(segment.graph, options);
   segment.stored.reset();  // it has the outputs of before
   find_targets(segment);

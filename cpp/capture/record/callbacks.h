@@ -30,6 +30,7 @@ class Callbacks {
 
  private:
   struct Search {
+    Ref function;      // as known_as() has it: another may be made where one was
     size_t nodes = 0;  // looked at so far
     bool found = false;
   };

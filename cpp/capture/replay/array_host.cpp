@@ -67,12 +67,15 @@ bool ArrayHost::allocate_within(core::DType dtype, std::span<const int64_t> shap
 
 bool ArrayHost::may_go_on() {
   if (PyErr_Occurred() != nullptr || PyErr_CheckSignals() < 0) return false;
-  // Trips may be too short for each to let other threads run.
-  if (++trips_ % 1024 == 0) {
-    unlock();
-    lock();
-  }
+  let_others_run();
   return true;
+}
+
+void ArrayHost::let_others_run() {
+  // Trips may be too short for each.
+  if (++trips_ % 1024 != 0) return;
+  unlock();
+  lock();
 }
 
 }  // namespace dvm::capture

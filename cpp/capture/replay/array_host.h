@@ -45,6 +45,9 @@ class ArrayHost : public runtime::HostCalls {
     if (thread_) dvm_relock(std::exchange(thread_, nullptr));
   }
 
+  // Between two trips of a loop.
+  void let_others_run();
+
   const Library& library() const { return library_; }
 
   // Whether a buffer is a value on the stack rather than an array.

@@ -1,6 +1,7 @@
-// Interrupted calls: what a signal's handler raises while a loop is replayed (KeyboardInterrupt, or
-// the TimeoutError of an alarm) must reach the `except`, `finally` and `with` of the program around
-// that loop, which a replay has none of.
+// Interrupted calls. A signal's handler may change what a replay has read and not yet built upon:
+// so it runs when the replay of a loop has been given up, and the call begins again. What it raises
+// (KeyboardInterrupt, or the TimeoutError of an alarm) must reach the `except`, `finally` and
+// `with` of the program around that loop, which a replay has none of.
 #pragma once
 
 #include <functional>
@@ -9,6 +10,10 @@
 #include "core/error.h"
 
 namespace dvm::capture {
+
+// Does what waits: handlers of signals, pending calls, an exception that another thread has set.
+// False: a Python error is set.
+bool take_interruption();
 
 // Raises the pending exception where the plain program would have met it: at the line `at` of a
 // loop, the first time that `original`, whose code this is, gets there. As signals come when they

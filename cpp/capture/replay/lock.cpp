@@ -23,7 +23,8 @@ bool is_fresh(const Path& path, int32_t reg) {
 bool reads_attribute(const Path& last, PyObject* name) {
   for (const Path* path = &last; path != nullptr; path = path->parent) {
     for (const Step& step : path->steps) {
-      const bool reads = step.op == StepOp::attribute_ || step.op == StepOp::getattr_;
+      const bool reads = step.op == StepOp::attribute_ || step.op == StepOp::getattr_ ||
+                         step.op == StepOp::class_attribute_;
       if (!reads) continue;
       const int comparison = PyUnicode_Compare(path->object(path->operands(step)[2]), name);
       if (comparison == 0) return true;

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <utility>
 
+#include "capture/cpython311/interruption.h"
 #include "capture/path/path_tree.h"
 #include "capture/replay/frame.h"
 #include "capture/replay/likely.h"
@@ -61,7 +62,7 @@ Ref tuple_of(const Ref& first, const std::vector<Ref>& variables,
 }  // namespace
 
 bool Loop::add(std::unique_ptr<Path> path) {
-  return install(std::move(path), paths_, roots_, running_ == 0)->reason().empty();
+  return install(std::move(path), paths_, roots_, !running_.any())->reason().empty();
 }
 
 bool Loop::may_learn(const Frame& frame) const {
@@ -89,12 +90,8 @@ Loop::Result Loop::run(Frame& frame, PyObject* iterator, std::span<PyObject* con
 
 PyObject* Loop::run_turns(Frame& frame, PyObject* iterator, std::span<PyObject* const> given,
                           Result& result) {
-  ++running_;
+  const Flight flight(running_);
   missed_turn_ = -1;
-  struct Left {
-    int& count;
-    ~Left() { --count; }
-  } const left{running_};
   std::vector<Ref> variables;
   for (PyObject* const object : given) variables.push_back(Ref::borrow(object));
   std::vector<PyObject*> arguments(given.size() + 1);
@@ -105,13 +102,13 @@ PyObject* Loop::run_turns(Frame& frame, PyObject* iterator, std::span<PyObject* 
   numbers::Stretch stretch(learning_, paths_,
                            learning_.changes(paths_, layout_.variables, layout_.carried));
   for (int64_t number = 0, unbroken = 0;; ++number) {
-    // As Python does between two instructions. Then nothing need be what it was.
-    const bool breaks = unbroken++ % kUnbroken == 0;
-    if (breaks) stretch.forget();
-    if (stretch.is_empty() && PyErr_CheckSignals() < 0) {
+    if (dvm_is_interrupted()) {
       result.outcome = Outcome::interrupted;
       return nullptr;
     }
+    // As Python does between two instructions. Then nothing need be what it was.
+    const bool breaks = unbroken++ % kUnbroken == 0;
+    if (breaks) stretch.forget();
     if (breaks && !others.let_run()) {
       result.outcome = Outcome::dropped;
       return nullptr;
@@ -154,6 +151,13 @@ PyObject* Loop::run_turns(Frame& frame, PyObject* iterator, std::span<PyObject* 
       variables[static_cast<size_t>(slot)] = Ref::borrow(PyTuple_GET_ITEM(value.get(), place++));
     }
   }
+}
+
+void Loop::clear() {
+  changed();
+  roots_.clear();
+  learning_ = {};
+  const auto freed = std::exchange(paths_, {});  // what goes with them may run code
 }
 
 int Loop::traverse(visitproc visit, void* arg) const {
@@ -206,14 +210,14 @@ int traverse_loop(PyObject* self, visitproc visit, void* arg) {
 }
 
 int clear_loop(PyObject* self) {
-  delete std::exchange(cast_loop(self)->loop, nullptr);
+  cast_loop(self)->loop->clear();
   return 0;
 }
 
 void destroy_loop(PyObject* self) {
   PyTypeObject* const type = Py_TYPE(self);
   PyObject_GC_UnTrack(self);
-  clear_loop(self);
+  delete cast_loop(self)->loop;
   type->tp_free(self);
   Py_DECREF(type);
 }

@@ -13,6 +13,7 @@
 #include <span>
 #include <vector>
 
+#include "capture/in_flight.h"
 #include "capture/path/path.h"
 #include "capture/replay/numbers/stretch.h"
 #include "capture/replay/replay.h"
@@ -61,6 +62,8 @@ class Loop {
   void count_turns_of_numbers(int64_t turns) { turns_of_numbers_ += turns; }
 
   int traverse(visitproc visit, void* arg) const;
+  // Lets go of all that it holds, for the garbage collector: what still calls it misses.
+  void clear();
 
  private:
   Outcome turn(Call& call);
@@ -72,7 +75,7 @@ class Loop {
   std::vector<std::unique_ptr<Path>> paths_;
   std::vector<Path*> roots_;
   size_t likely_ = 0;
-  int running_ = 0;
+  InFlight running_;
   int32_t version_ = 0;
   int64_t missed_turn_ = -1, turns_of_numbers_ = 0, turns_replayed_ = 0;
   numbers::Learning learning_;

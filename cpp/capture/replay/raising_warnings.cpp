@@ -1,5 +1,7 @@
 #include "capture/replay/raising_warnings.h"
 
+#include "capture/in_flight.h"
+
 namespace dvm::capture {
 
 namespace {
@@ -142,7 +144,20 @@ bool remove_ours(PyObject* filters) {
   return program && (same_items(filters, program.get()) || replace_items(filters, program.get()));
 }
 
-int g_replays = 0;  // of all threads that are entered; the interpreter's lock guards it
+// The program may have put another list there than `entered`, or a copy of the one that holds ours.
+void remove_ours_from(const Ref& entered) {
+  PyObject *type, *value, *traceback;
+  PyErr_Fetch(&type, &value, &traceback);
+  const Ref present = Ref::borrow(present_filters());
+  if (entered) remove_ours(entered.get());
+  if (present && present.get() != entered.get() && PyList_CheckExact(present.get())) {
+    remove_ours(present.get());
+  }
+  PyErr_Clear();
+  PyErr_Restore(type, value, traceback);
+}
+
+InFlight g_replays;  // of all threads that are entered
 
 }  // namespace
 
@@ -191,26 +206,20 @@ bool RaisingWarnings::enter() {
     if (!add_ours(filters.get())) return false;
     filters_ = filters;
   }
+  g_replays.begin();
   ++g_entered;
-  ++g_replays;
   return true;
 }
 
 void RaisingWarnings::leave() {
   --g_entered;
-  const bool last = --g_replays == 0;
+  g_replays.end();
   const Ref entered = std::exchange(filters_, {});
-  if (!last) return;
-  PyObject *type, *value, *traceback;
-  PyErr_Fetch(&type, &value, &traceback);
-  // The program may have put another list there, or a copy of the one that holds ours.
-  const Ref present = Ref::borrow(present_filters());
-  if (entered) remove_ours(entered.get());
-  if (present && present.get() != entered.get() && PyList_CheckExact(present.get())) {
-    remove_ours(present.get());
-  }
-  PyErr_Clear();
-  PyErr_Restore(type, value, traceback);
+  if (!g_replays.any()) remove_ours_from(entered);
+}
+
+void leave_warnings_after_fork() {
+  if (!g_replays.any()) remove_ours_from({});
 }
 
 }  // namespace dvm::capture

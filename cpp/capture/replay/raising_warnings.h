@@ -15,6 +15,10 @@ bool warnings_may_raise();
 // Whether the first filter that a RuntimeWarning meets ignores all of them.
 bool ignores_runtime_warnings();
 
+// In the child of a fork, behind InFlight::after_fork: the filters are the program's own again, if
+// other threads had entered.
+void leave_warnings_after_fork();
+
 // While entered, what the filters of `warnings` would show on this thread is raised; what they
 // ignore stays ignored, and other threads warn and change the filters as ever.
 class RaisingWarnings {

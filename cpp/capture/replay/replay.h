@@ -19,7 +19,8 @@ enum class Outcome : uint8_t {
   spared,    // behind this a function that dvm does not know would be called, perhaps for nothing
   fallback,  // the path ends here on purpose, nothing is visible: the original runs
   raised,    // a Python error is set, and is an effect's own
-  interrupted,  // a signal's handler has raised the Python error that is set; nothing is visible
+  interrupted,  // something waits that the interpreter does between two instructions, a signal's
+                // handler, say; or has raised the Python error that is set. Nothing is visible
 };
 
 // One call, as the replay sees it.
@@ -38,7 +39,7 @@ struct Call {
   std::vector<Miss> lost = {};            // why guards failed behind such calls
   bool holds_lock = false;                // the interpreter's, whatever the path says (lock.h)
   uint8_t refused = 0;                    // of a loop's turn that failed: a Refusal
-  bool minds_signals = true;              // else their handlers wait
+  bool minds_signals = true;              // else they wait
   core::Loc interrupted_at{};             // the line that an interruption came at
   std::vector<Ref>* registers = nullptr;  // where to keep what they held; null: nowhere
   // Of a turn: whether a loop within writes into arrays of the loop around it, and whether any was

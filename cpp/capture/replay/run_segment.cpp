@@ -1,7 +1,9 @@
 // The step `run`: registers to a Plan's inputs, the Plan, and its results to Python objects.
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 
+#include "capture/cpython311/interruption.h"
 #include "capture/replay/array_host.h"
 #include "capture/replay/frame.h"
 #include "capture/replay/lock.h"
@@ -37,9 +39,12 @@ class SegmentHost final : public ArrayHost {
     if (may_unlock(frame_)) ArrayHost::unlock();
   }
   bool may_go_on() override {
-    if (!frame_.call.minds_signals || ArrayHost::may_go_on()) return true;
-    frame_.outcome = Outcome::interrupted;
-    return false;
+    if (frame_.call.minds_signals && dvm_is_interrupted()) {
+      frame_.outcome = Outcome::interrupted;
+      return false;
+    }
+    let_others_run();
+    return true;
   }
 
  private:
@@ -72,6 +77,42 @@ PyObject* number_of(const BufferView& buffer) {
       return PyLong_FromLongLong(load<T>(buffer));
     }
   });
+}
+
+// Below an axis, of the elements at `at`.
+bool has_nan(const BufferView& buffer, const std::byte* at, int32_t axis) {
+  return core::dispatch(buffer.dtype, [&]<core::DType D>() {
+    if constexpr (!core::is_floating(D)) {
+      return false;
+    } else {
+      const auto is_nan = [](const std::byte* place) {
+        core::Storage<D> value;
+        std::memcpy(&value, place, sizeof value);
+        if constexpr (sizeof value == 2) {
+          return std::isnan(core::scalar_of<D>(value).as_float());
+        } else {
+          return std::isnan(value);
+        }
+      };
+      if (axis == buffer.rank) return is_nan(at);
+      const int64_t size = buffer.shape[axis], stride = buffer.strides[axis];
+      for (int64_t i = 0; i < size; ++i) {
+        const bool last = axis + 1 == buffer.rank;
+        if (last ? is_nan(at + i * stride) : has_nan(buffer, at + i * stride, axis + 1))
+          return true;
+      }
+      return false;
+    }
+  });
+}
+
+// Whether the sums of its products may have raised no flag where NumPy's raise one.
+bool may_hide_invalid(const Segment& segment, core::FpFlags raised,
+                      std::span<const BufferView> results) {
+  const int32_t watched = segment.flags & core::kInvalid & ~raised;
+  const auto has_one = [](const auto& result) { return has_nan(result, result.data, 0); };
+  return segment.has_products && watched != 0 && std::ranges::any_of(results, has_one) &&
+         !((segment.only_warns & watched) != 0 && ignores_runtime_warnings());
 }
 
 PyObject* object_of(const Segment::Output& output, const BufferView& result, bool is_argument,
@@ -130,9 +171,13 @@ bool run_(Frame& f, const int32_t* p) {
   if ((raised & segment.only_warns) != 0 && ignores_runtime_warnings()) {
     raised &= ~segment.only_warns;
   }
-  bool made = raised == 0;
+  const bool hides =
+      raised == 0 && may_hide_invalid(segment, (*context).fp_flags, results.first(result_count));
+  bool made = raised == 0 && !hides;
   if (raised == core::kTiedZeros) {
     f.refused = Refusal::tied_zeros_;
+  } else if (hides) {
+    f.refused = Refusal::nan_of_product_;
   } else if (!made) {
     f.refused = Refusal::numpy_warns_;
   }

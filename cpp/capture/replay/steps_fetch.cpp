@@ -74,6 +74,17 @@ bool getattr_(Frame& f, const int32_t* p) {
   return f.define(p[0], PyObject_GetAttr(f[p[1]], f.path->object(p[2])));
 }
 
+bool class_attribute_(Frame& f, const int32_t* p) {
+  if (!PyType_Check(f[p[1]])) return false;
+  auto* const type = reinterpret_cast<PyTypeObject*>(f[p[1]]);
+  return f.define(p[0], Py_XNewRef(_PyType_Lookup(type, f.path->object(p[2]))));
+}
+
+bool class_order_(Frame& f, const int32_t* p) {
+  return PyType_Check(f[p[1]]) &&
+         f.define(p[0], Py_XNewRef(reinterpret_cast<PyTypeObject*>(f[p[1]])->tp_mro));
+}
+
 bool item_(Frame& f, const int32_t* p) {
   PyObject* base = f[p[1]];
   const auto place_among = [place = Py_ssize_t{p[2]}](Py_ssize_t length) {

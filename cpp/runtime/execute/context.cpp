@@ -1,27 +1,28 @@
 #include "runtime/execute/context.h"
 
-#include "core/error.h"
-
 namespace dvm::runtime {
 
 namespace {
 
-// A host call may enter another Plan: it finds the next context of its thread, not ours.
-struct ContextStack {
-  std::vector<std::unique_ptr<ExecutionContext>> contexts;
-  size_t depth = 0;
+// A host call may enter another Plan: it finds another context of its thread, not ours. Calls end
+// in any order, for host functions may switch greenlets.
+struct Contexts {
+  std::vector<std::unique_ptr<ExecutionContext>> all;
+  std::vector<ExecutionContext*> free;  // has room for all
 };
 // Asked for on each call: a pointer that needs no initialisation is one look at the thread's
 // memory, an object with a destructor several.
-constinit thread_local ContextStack* known_stack = nullptr;
+constinit thread_local Contexts* known_contexts = nullptr;
 
-[[gnu::noinline, gnu::cold]] ContextStack& first_stack() {
-  thread_local ContextStack stack;
-  known_stack = &stack;
-  return stack;
+[[gnu::noinline, gnu::cold]] Contexts& first_contexts() {
+  thread_local Contexts contexts;
+  known_contexts = &contexts;
+  return contexts;
 }
 
-ContextStack& stack_of_thread() { return known_stack != nullptr ? *known_stack : first_stack(); }
+Contexts& contexts_of_thread() {
+  return known_contexts != nullptr ? *known_contexts : first_contexts();
+}
 
 template <typename T>
 void grow(std::vector<T>& v, size_t size) {
@@ -34,21 +35,21 @@ ExecutionContext::ExecutionContext() : state_(std::make_unique<State>()) {}
 ExecutionContext::~ExecutionContext() = default;
 
 ExecutionContext& ExecutionContext::acquire() {
-  ContextStack& stack = stack_of_thread();
-  if (stack.depth == stack.contexts.size()) {
-    stack.contexts.push_back(std::make_unique<ExecutionContext>());
+  Contexts& contexts = contexts_of_thread();
+  if (contexts.free.empty()) {
+    contexts.free.reserve(contexts.all.size() + 1);
+    return *contexts.all.emplace_back(std::make_unique<ExecutionContext>());
   }
-  return *stack.contexts[stack.depth++];
+  ExecutionContext& last = *contexts.free.back();
+  contexts.free.pop_back();
+  return last;
 }
 
 void ExecutionContext::release(ExecutionContext& context) {
-  ContextStack& stack = stack_of_thread();
-  DVM_CHECK(stack.depth > 0 && stack.contexts[stack.depth - 1].get() == &context,
-            "contexts are released in the reverse order of their acquisition");
   context.times = nullptr;
   context.frozen = nullptr;
   context.repeats = true;
-  --stack.depth;
+  contexts_of_thread().free.push_back(&context);
 }
 
 void ExecutionContext::State::prepare(const Plan& plan) {

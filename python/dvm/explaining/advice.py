@@ -51,6 +51,8 @@ GONE = "something that the path reads is no longer there: keep the structure of 
 
 #: why a replay was given up (cpp/capture/path/refusals.def) -> advice
 DROPS = {
+    "nan_of_product": "the original runs, which may warn: np.errstate(invalid='ignore') around it "
+    "makes that needless",
     "numpy_warns": "the original runs so that NumPy can warn: put np.errstate(...='ignore') around "
     "the call, or keep the values in range",
     "tied_zeros": "nothing, where it is rare: add 0.0 to the array, which makes all zeros equal",

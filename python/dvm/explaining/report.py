@@ -18,6 +18,8 @@ from dvm.explaining.lines import quoted, source
 from dvm.explaining.operations import NODE, fused_graphs
 from dvm.explaining.summary import region_lines, summary
 
+#: Of the text form, unless it is to be verbose; `to_dict` has all.
+MOST_LINES, MOST_LETTERS = 200, 300
 #: What the time of a replay goes to: sizes, checks and outputs, then the Regions' phases.
 PHASES = ("plan", "bind", "tile", "encode", "run")
 
@@ -67,7 +69,18 @@ class Report:
         return asdict(self)
 
     def __str__(self) -> str:
-        return "\n".join(_lines(self))
+        lines = _lines(self)
+        if self.verbose:
+            return "\n".join(lines)
+        if len(lines) > MOST_LINES:
+            left = len(lines) - MOST_LINES + 1
+            lines = [
+                *lines[: MOST_LINES - 1],
+                f"and {left} more lines: dvm.explain(.., verbose=True)",
+            ]
+        return "\n".join(
+            line if len(line) <= MOST_LETTERS else f"{line[:MOST_LETTERS]} ..." for line in lines
+        )
 
     def _repr_html_(self) -> str:
         from dvm.explaining.html import render

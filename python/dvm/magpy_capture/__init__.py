@@ -19,6 +19,7 @@ from typing import Any
 
 from dvm import _dvm
 from dvm.annotating import annotated_leaves, leaf_packages
+from dvm.magpy_capture.loops.known import KnownLoops
 from dvm.magpy_capture.lower import lower as lower_recording
 from dvm.magpy_capture.numpy.tables import leaves
 from dvm.magpy_capture.path.spec import NotCapturable, OutOfTime, PathSpec
@@ -46,13 +47,15 @@ def lower(compiled: Any, recording: dict[str, Any], nanos: int | None = None) ->
     options = compiled.options
     spec = PathSpec(options.target, options.numerics, options.precision)
     has_paths = compiled.stats.captures > 0
+    loops = vars(compiled).setdefault("loops", KnownLoops())
+    loops.recordings += 1
     lower_recording(
         spec,
         recording,
         compiled.__wrapped__,
         deadline,
         has_paths=has_paths,
-        loops=vars(compiled).setdefault("loops", {}),
+        loops=loops,
         varying=vars(compiled).setdefault("varying", KnownValues()),
     )
     return spec

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dvm import _dvm, reasons
-from dvm.magpy_capture.loops.known import KnownLoop
+from dvm.magpy_capture.loops.known import KnownLoops
 from dvm.magpy_capture.lowering import Findings, Lowering
 from dvm.magpy_capture.path.graphs import Modes
 from dvm.magpy_capture.path.spec import NotCapturable, OutOfTime, PathSpec, Steps
@@ -23,7 +23,7 @@ def lower(
     deadline: float = math.inf,
     *,
     has_paths: bool = False,
-    loops: dict[Any, KnownLoop] | None = None,
+    loops: KnownLoops | None = None,
     varying: KnownValues | None = None,
 ) -> None:
     """Fill `spec` with the steps of the recorded path of `function`; it may end in a fallback.
@@ -37,7 +37,7 @@ def lower(
     modes = np.geterr()
     entry: Modes = (modes["divide"], modes["over"], modes["under"], modes["invalid"])
     found = Findings()
-    known = {} if loops is None else loops
+    known = KnownLoops() if loops is None else loops
     known_values = KnownValues() if varying is None else varying
     while True:
         lowering = Lowering(

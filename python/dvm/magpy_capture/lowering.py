@@ -17,7 +17,7 @@ from dvm.magpy_capture.events.pattern_events import PatternEvents
 from dvm.magpy_capture.events.recorded import Events
 from dvm.magpy_capture.events.walk import Walk
 from dvm.magpy_capture.loops.gathering import gather
-from dvm.magpy_capture.loops.known import KnownLoop
+from dvm.magpy_capture.loops.known import KnownLoops
 from dvm.magpy_capture.loops.lent import LentArrays
 from dvm.magpy_capture.loops.lists import LoopLists
 from dvm.magpy_capture.loops.rolling import Loops
@@ -208,7 +208,7 @@ class Lowering:
         found: Findings,
         deadline: float,
         has_paths: bool,
-        loops: dict[Any, KnownLoop],
+        loops: KnownLoops,
         varying: KnownValues,
     ) -> None:
         if "snapshots" not in recording:

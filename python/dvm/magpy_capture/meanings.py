@@ -16,6 +16,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from dvm.classes import mro_of
+
 Meaning = Callable[..., Any]
 Handler = TypeVar("Handler", bound=Meaning)
 
@@ -79,7 +81,7 @@ def attributes_of(*kinds: type) -> Callable[[Handler], Handler]:
 
 def of_kind(table: dict[type, Meaning], kind: type) -> Meaning | None:
     """The row of the class, or of the nearest that it inherits from."""
-    for cls in kind.__mro__:
+    for cls in mro_of(kind):
         if (meaning := table.get(cls)) is not None:
             return meaning
     return None

@@ -87,7 +87,9 @@ class Cut:
     def _compile(self, part: types.FunctionType) -> Any:
         there = splitting.own_lines(part.__code__)
         name = f"{self.compiled.label}, lines {min(there)} to {max(there)}"
-        return self.compile_function(part, name=name, **vars(self.compiled.options))
+        made = self.compile_function(part, name=name, **vars(self.compiled.options))
+        made.loops = type(self.compiled.loops)(self.compiled.loops.hopeless)
+        return made
 
     def _compile_moved(self, part: types.FunctionType) -> Any:
         made = self._compile(part)

@@ -324,6 +324,21 @@ TEST(ExecutionContext, IsReleasedInReverse) {
   ExecutionContext::release(outer);
 }
 
+// As calls of greenlets do, which may go on in any order.
+TEST(ExecutionContext, ContextsEndInAnyOrder) {
+  for (int first = 0; first < 3; ++first) {
+    ExecutionContext* taken[3];
+    for (ExecutionContext*& context : taken) context = &ExecutionContext::acquire();
+    EXPECT_NE(taken[0], taken[1]);
+    EXPECT_NE(taken[0], taken[2]);
+    EXPECT_NE(taken[1], taken[2]);
+    for (int k = 0; k < 3; ++k) ExecutionContext::release(*taken[(first + k) % 3]);
+    const ExecutionContext& last = ExecutionContext::acquire();
+    EXPECT_EQ(&last, taken[(first + 2) % 3]) << "the one that was used last is warm";
+    ExecutionContext::release(const_cast<ExecutionContext&>(last));
+  }
+}
+
 TEST(BlockCache, GivesBackWhatItTook) {
   BlockCache cache;
   std::byte* first = cache.take(1000);

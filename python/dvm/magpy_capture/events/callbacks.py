@@ -15,7 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from dvm import reasons
+from dvm import classes, reasons
+from dvm.handlers import is_of_a_signal
 from dvm.magpy_capture.events.callees import FUNCTIONS
 from dvm.magpy_capture.events.functions_run import defines, runs
 from dvm.magpy_capture.events.recorded import Operands
@@ -243,12 +244,12 @@ class Callbacks(Part):
             this = self.recorded.seen(self.events[self.number + 1][4])
             made = self.exceptions.new_exception(cls, maker, positional, named, this)
         else:
-            raise refuse(reasons.MAKING_OBJECT_TYPE, cls.__name__)
+            raise refuse(reasons.MAKING_OBJECT_TYPE, classes.name_of(cls))
         body = self.next_callback()
         if body is not None and defines(cls, "__init__", body):
             self._run(Literal(body), [made, *positional], named)
         elif class_attribute(cls, "__init__") is not object.__init__:
-            raise refuse(reasons.MAKING_OBJECT_TYPE, cls.__name__)
+            raise refuse(reasons.MAKING_OBJECT_TYPE, classes.name_of(cls))
         return made
 
     def _run(
@@ -376,8 +377,10 @@ class Callbacks(Part):
             try:
                 return callee(*objects[: len(arguments)], **given)  # type: ignore[misc]
             except Exception as error:
+                if is_of_a_signal(error):
+                    raise
                 raise refuse(
-                    reasons.EXCEPTION_IN_CALLED, type(error).__name__, describe(function)
+                    reasons.EXCEPTION_IN_CALLED, classes.name_of(type(error)), describe(function)
                 ) from None
 
     def _look_into(self, function: Abstract, array: Abstract) -> None:

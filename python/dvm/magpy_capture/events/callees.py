@@ -12,11 +12,14 @@ import types
 from typing import Any
 
 from dvm import _dvm, reasons
+from dvm.classes import is_mutable_class
 from dvm.magpy_capture.events.functions_run import wrapped
 from dvm.magpy_capture.part import Part
 from dvm.magpy_capture.path.program import describe
 from dvm.magpy_capture.path.spec import refuse
-from dvm.magpy_capture.python.kinds import class_attribute, is_mutable_class
+from dvm.magpy_capture.python.kinds import (
+    class_attribute,
+)
 from dvm.magpy_capture.values import (
     Abstract,
     Closure,

@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from dvm import reasons
+from dvm import classes, reasons
 from dvm.annotating import NOTHING, annotation_of, is_packaged
+from dvm.classes import is_mutable_class, is_plain_key, lookup, mro_of
 from dvm.magpy_capture.libraries import ELEMENTWISE, is_scalar
 from dvm.magpy_capture.meanings import (
     CALLS,
@@ -35,7 +36,6 @@ from dvm.magpy_capture.python.kinds import (
     class_attribute,
     is_constant,
     is_fixed,
-    is_mutable_class,
 )
 from dvm.magpy_capture.python.opaque import name_of, signature_of
 from dvm.magpy_capture.python.open_lists import is_open_list
@@ -98,7 +98,7 @@ class Calls(Part):
         self, function: Any, positional: list[Abstract], named: Named, seen: Any
     ) -> Abstract:
         """By what the user vouches for, the function itself, its kind, and whose it is."""
-        hashable = _hashable(function)
+        hashable = is_plain_key(function)
         if hashable and is_numpy_function(function):
             positional = list(map(self.deques.in_sequence, positional))
         if hashable and any(map(is_open_list, positional)):
@@ -140,7 +140,7 @@ class Calls(Part):
         if type(seen) is cls and base_of(cls):
             for name in ("__new__", "__init__"):
                 if class_attribute(cls, name) is not inherited(cls, name):
-                    raise refuse(reasons.MAKING_OBJECT_TYPE, cls.__name__)
+                    raise refuse(reasons.MAKING_OBJECT_TYPE, classes.name_of(cls))
                 self.instances.guard_class(cls, name, inherited(cls, name))
             return self.instantiate_derived(cls, positional, named, seen)
         if is_packaged(cls):
@@ -172,7 +172,7 @@ class Calls(Part):
                 raise refuse(reasons.OPERATOR_METHODCALLER_KEYWORDS)
             name, *given = made[1]
             cls = self.python.class_of(base)
-            method = self.lookups.attribute(base, name, getattr(cls, name, None))
+            method = self.lookups.attribute(base, name, lookup(cls, name))
             return self.call(method, list(map(Literal, given)), {}, seen)
         if type(getter) is operator.attrgetter:
             if len(made[1]) > 1 or "." in made[1][0]:
@@ -294,7 +294,7 @@ class Calls(Part):
         for frame in reversed(self.outputs.frames):
             this = self.recorded.value(frame.operands[0])
             is_class = isinstance(this, Literal) and isinstance(this.object, type)  # in __new__
-            if is_class and not any(each is seen.__thisclass__ for each in this.object.__mro__):
+            if is_class and not any(each is seen.__thisclass__ for each in mro_of(this.object)):
                 continue
             if (isinstance(this, (Instance, Raised)) or is_class) and this.object is seen.__self__:
                 return SuperValue(this, seen.__thisclass__)
@@ -325,7 +325,7 @@ class Calls(Part):
         """A class without Python code of its own to run: only `object.__init__`."""
         plain = class_attribute(cls, "__init__") is object.__init__
         if arguments or not plain or class_attribute(cls, "__new__") is not vars(object)["__new__"]:
-            raise refuse(reasons.MAKING_OBJECT_TYPE, cls.__name__)
+            raise refuse(reasons.MAKING_OBJECT_TYPE, classes.name_of(cls))
         self.instances.guard_lifetime(cls)
         self.instances.guard_class(cls, "__init__", object.__init__)
         self.instances.guard_class(cls, "__new__", vars(object)["__new__"])
@@ -365,16 +365,8 @@ def _is_builtin(callee: Abstract) -> bool:
     )
 
 
-def _hashable(value: Any) -> bool:
-    try:
-        hash(value)
-    except TypeError:
-        return False
-    return True
-
-
 def is_user_class(cls: type) -> bool:
-    return is_mutable_class(cls) and not cls.__module__.startswith("numpy")
+    return is_mutable_class(cls) and not classes.module_of(cls).startswith("numpy")
 
 
 __all__ = ["Calls"]

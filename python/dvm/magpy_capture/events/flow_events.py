@@ -263,6 +263,9 @@ class FlowEvents(Part):
                 if class_attribute(value.cls, name) is not MISSING:
                     raise refuse(reasons.TRUTH, describe(value))
                 self.instances.guard_class(value.cls, name, MISSING)
+        elif isinstance(value, Literal) and isinstance(value.object, type):
+            if not self.instances.guard_metaclass(value.object, "__bool__", "__len__"):
+                raise refuse(reasons.TRUTH, describe(value))
 
     def on_with_enter(
         self, _n: str, operands: Operands, _k: Any, result: int, followed: bool

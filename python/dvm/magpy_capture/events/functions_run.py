@@ -7,19 +7,12 @@ import types
 from typing import Any
 
 from dvm import _dvm
-
-
-def lookup(kind: type, name: str) -> Any:
-    """What the type defines under the name, itself or inherited."""
-    for base in kind.__mro__:
-        if name in vars(base):
-            return vars(base)[name]
-    return None
+from dvm.classes import lookup, module_of, qualname_of
 
 
 def wrapped(callee: Any) -> Any:
     """The function that a C wrapper calls with its own arguments, or None."""
-    name = f"{type(callee).__module__}.{type(callee).__qualname__}"
+    name = f"{module_of(type(callee))}.{qualname_of(type(callee))}"
     if name == "numpy._ArrayFunctionDispatcher":
         return callee._implementation
     return callee.__wrapped__ if type(callee) is _dvm.Compiled else None

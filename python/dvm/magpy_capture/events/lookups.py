@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from dvm import reasons
+from dvm import classes, reasons
+from dvm.classes import mro_of, names_in
 from dvm.magpy_capture.events.calls import is_user_class
 from dvm.magpy_capture.events.methods import IMMUTABLE
 from dvm.magpy_capture.libraries import is_array, is_scalar
@@ -203,12 +204,12 @@ class Lookups(Part):
     def super_attribute(self, base: SuperValue, name: str, seen: Any) -> Abstract:
         of_class = isinstance(base.instance, Literal)
         cls = base.instance.object if of_class else base.instance.cls
-        classes = cls.__mro__
+        classes = mro_of(cls)
         self.instances.guard_bases(cls)
         for owner in classes[classes.index(base.cls) + 1 :]:
             found = class_attribute(owner, name)
             self.instances.guard_class(owner, name, found)
-            if name in vars(owner):
+            if name in names_in(owner):
                 if isinstance(found, classmethod):
                     return Method(Literal(cls), name, found.__func__)
                 if isinstance(found, (staticmethod, types.BuiltinFunctionType)):
@@ -243,7 +244,9 @@ class Lookups(Part):
         if isinstance(owner, type) and is_user_class(owner):
             found = class_attribute(owner, name)
             if found is not MISSING:
+                self.instances.guard_look_up(owner, name)
                 return self._of_class(owner, name, found, seen)
+            self.instances.guard_metaclass(owner, name, "__getattribute__", "__getattr__")
         if self.program.is_own(owner) and is_constant(seen):
             return Literal(seen)
         user_class = isinstance(owner, type) and is_user_class(owner)
@@ -271,7 +274,7 @@ class Lookups(Part):
             for method, plain in (("__getattribute__", types.ModuleType), (name, object)):
                 found = class_attribute(cls, method)
                 if found is not vars(plain).get(method, MISSING):
-                    raise refuse(reasons.ATTRIBUTE_MODULE_CLASS, name, cls.__name__)
+                    raise refuse(reasons.ATTRIBUTE_MODULE_CLASS, name, classes.name_of(cls))
                 self.instances.guard_class(cls, method, found)
 
     def _of_class(self, owner: type, name: str, found: Any, seen: Any) -> Abstract:

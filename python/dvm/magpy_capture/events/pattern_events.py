@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dvm import reasons
+from dvm import classes, reasons
 from dvm.magpy_capture.events.recorded import Operands
 from dvm.magpy_capture.part import Part
 from dvm.magpy_capture.path.program import describe
@@ -82,7 +82,7 @@ class PatternEvents(Part):
             return None
         found = class_attribute(cls, "__match_args__")
         if type(found) is not tuple:
-            raise refuse(reasons.PATTERN, cls.__name__)
+            raise refuse(reasons.PATTERN, classes.name_of(cls))
         self.instances.guard_class(cls, "__match_args__", found)
         return found[:places]
 

@@ -5,14 +5,18 @@ from __future__ import annotations
 import types
 from typing import Any
 
-from dvm import reasons
+from dvm import classes, reasons
+from dvm.classes import is_mutable_class
 from dvm.magpy_capture.events.special_methods import looked_up
 from dvm.magpy_capture.libraries import is_plain_array, is_scalar
 from dvm.magpy_capture.numpy.dtypes import dtype_name
 from dvm.magpy_capture.part import Part
 from dvm.magpy_capture.path.program import MISSING
 from dvm.magpy_capture.path.spec import refuse
-from dvm.magpy_capture.python.kinds import class_attribute, is_constant, is_mutable_class
+from dvm.magpy_capture.python.kinds import (
+    class_attribute,
+    is_constant,
+)
 from dvm.magpy_capture.values import (
     Abstract,
     Closure,
@@ -151,7 +155,7 @@ class Events(Part):
         if not isinstance(value, Tensor):
             return
         if not (is_scalar(seen) or is_plain_array(seen)):
-            raise refuse(reasons.RESULT_TYPE, type(seen).__name__)
+            raise refuse(reasons.RESULT_TYPE, classes.name_of(type(seen)))
         dtype = dtype_name(seen.dtype)
         if id(seen) in self.shaped:  # it has another shape by now
             seen = seen.reshape([self.indexing.observed(dim) for dim in value.shape])

@@ -72,6 +72,7 @@ class Walk(Part):
             len(self.callbacks.events) - self.callbacks.begin
             > MAX_EVENTS + self.loops.rolled_events
         ):
+            self.loops.check_hopes()
             raise NotCapturable(reasons.PATH_MORE_EVENTS(MAX_EVENTS), self.callbacks.events[-1][5])
         self.check_builtins()
         self.callees.meet_cells(Literal(self.outputs.function))

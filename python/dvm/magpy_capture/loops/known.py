@@ -45,15 +45,19 @@ class KnownLoop:
     """What recordings of a function have told of one of its loops.
 
     counts: of turns. reason, at: why it stays unrolled, and the line that says so.
+    first: the recording that it was met in. ends_paths: unrolled it would be another path for each
+        call, so that a path ends there.
     scope: the globals of its function, whose identity tells it from others of the same code.
     """
 
     begin: Location
     scope: dict[str, Any]
+    first: int = 0
     counts: set[int] = field(default_factory=set)
     rolled: Rolled | None = None
     reason: Reason | None = None
     at: Location = ("", 0)
+    ends_paths: bool = False
 
     @property
     def ways(self) -> int:
@@ -73,6 +77,27 @@ class KnownLoop:
     def replayed_at(self) -> str:
         """The line that the machine has no instructions for; "" if it met none."""
         return "" if self.rolled is None else _dvm.loop_replayed_at(self.rolled.loop) or ""
+
+
+class KnownLoops(dict[Any, KnownLoop]):
+    """Those of one function, by `Turns.key`.
+
+    recordings: how many have been lowered.
+    hopeless: those that end paths, by where they begin; parts of the function share them.
+    """
+
+    def __init__(self, hopeless: dict[Location, KnownLoop] | None = None) -> None:
+        super().__init__()
+        self.recordings = 0
+        self.hopeless = {} if hopeless is None else hopeless
+
+    def meet(self, turns: Turns, begin: Location) -> KnownLoop:
+        """What is known of a loop that a call has run."""
+        if turns.key not in self:
+            known = self[turns.key] = KnownLoop(begin, turns.function.__globals__, self.recordings)
+            if (other := self.hopeless.get(begin)) is not None:
+                known.reason, known.at, known.ends_paths = other.reason, other.at, True
+        return self[turns.key]
 
 
 @dataclass

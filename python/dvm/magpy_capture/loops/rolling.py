@@ -14,15 +14,16 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-from dvm import _dvm, reasons
+from dvm import _dvm, classes, reasons
 from dvm.magpy_capture.libraries import is_array
 from dvm.magpy_capture.library import Array
-from dvm.magpy_capture.loops.known import PLAIN, Entry, Given, KnownLoop, Rolled
+from dvm.magpy_capture.loops.known import PLAIN, Entry, Given, KnownLoops, Rolled
 from dvm.magpy_capture.loops.turns import (
     RETURNED,
     Turns,
     all_turns,
     branches_on_values,
+    goes_through_text,
     is_of_constants,
     shape_of,
     turn_recording,
@@ -69,7 +70,7 @@ class Loops(Part):
         function: Any,
         unrolled: set[int],
         copied: set[int],
-        known: dict[Any, KnownLoop],
+        known: KnownLoops,
     ) -> None:
         self.recording = recording
         self.function = function
@@ -96,9 +97,7 @@ class Loops(Part):
             self.recording["loops"] = all_turns(self.recording, self.function, begin)
         loops = self.recording["loops"]
         for turns in loops:
-            begin = events[turns.enter][5]
-            known = KnownLoop(begin, turns.function.__globals__)
-            self.known.setdefault(turns.key, known).counts.add(turns.count)
+            self.known.meet(turns, events[turns.enter][5]).counts.add(turns.count)
         end = 0
         for turns in loops:
             if turns.enter < end or turns.enter in unrolled or not self._is_wanted(turns):
@@ -119,6 +118,7 @@ class Loops(Part):
         if self._is_turn:  # what it depends on will change
             varies = varies or not is_of_constants(self.recording, turns)
         varies = varies or branches_on_values(self.recording, turns)
+        varies = varies or goes_through_text(self.recording, turns)
         return turns.count > 0 and varies
 
     # ---- events
@@ -127,7 +127,10 @@ class Loops(Part):
         how, first, _last, *behind = name.split()
         if how == "enter":
             self._open.append((first, len(self.program.steps)))
-        turns = self._chosen.get(self.callbacks.number - 1)
+        number = self.callbacks.number - 1
+        turns = self._chosen.get(number)
+        if how == "enter":
+            self.check_hopes(number)
         if behind:  # turn by turn, what was not recorded would be missing
             raise refuse(reasons.LONG_CALL, len(self.recording["events"]))
         if turns is None:
@@ -138,6 +141,17 @@ class Loops(Part):
         except NotCapturable as refusal:
             self.give_up(turns, refusal)
             raise
+
+    def check_hopes(self, enter: int | None = None) -> None:
+        """A loop that each call goes through in a new way ends the path: the one there, or any.
+
+        Turn by turn it would be a path that no other call takes, made in seconds.
+        """
+        for turns in self.recording["loops"]:
+            known = self.known[turns.key]
+            here = enter is None or turns.enter == enter
+            if here and known.ends_paths and known.reason is not None:
+                raise NotCapturable(known.reason, known.at)
 
     def on_out(self, name: str, operands: list[int], keywords: list[str], *_: Any) -> None:
         if self._open and self._open[-1][0] == name.split()[0]:
@@ -244,8 +258,7 @@ class Loops(Part):
         spec = PathSpec(own.target, own.numerics, own.precision)
         recording = turn_recording(self.recording, turns, turn)
         carried = [loop.variables.index(name) for name in loop.carried]
-        # A text that is carried is another one in each turn.
-        known = KnownValues(varying={("argument", place) for place in carried})
+        known = KnownValues(varying={("argument", place) for place in self._varying(turns)})
         deadline = self.program.deadline
         lower(spec, recording, turns.function, deadline, loops=self.known, varying=known)
         if spec.reason:
@@ -257,6 +270,16 @@ class Loops(Part):
         if not _dvm.add_to_loop(rolled.loop, spec):
             raise refuse(reasons.LOOP_EFFECT, "cannot be compiled")
         rolled.recorded |= spec.recorded
+
+    def _varying(self, turns: Turns) -> set[int]:
+        """Where a text may be another one in each turn or call: among variables, or the item."""
+        loop = turns.loop
+        places = {loop.variables.index(name) for name in loop.carried} | {len(loop.variables)}
+        for name, node, _ in variables_at(self.recording["events"][turns.enter]):
+            is_text = type(self.recorded.seen(node)) in (str, bytes)
+            if is_text and isinstance(resolve(self.recorded.value(node)), Host):
+                places.add(loop.variables.index(name))
+        return places
 
     # ---- the step
 
@@ -466,6 +489,11 @@ class Loops(Part):
         refusal.place(self.program.at)
         known = self.known[turns.key]
         known.reason, known.at = refusal.reason, refusal.at
+        ways = refusal.reason.code in (reasons.LOOP_WAYS.code, reasons.LOOP_STUCK.code)
+        differs = known.first < self.known.recordings  # it was rolled, and a later call missed
+        if ways and (differs or branches_on_values(self.recording, turns)):
+            known.ends_paths = True
+            self.known.hopeless[known.begin] = known
         self.given_up.add(turns.enter)
 
     @property
@@ -498,7 +526,9 @@ class Loops(Part):
         if type(seen) is list:
             return self.loop_lists.made_by_turn(turns, name, register, seen)
         if not is_number(seen):
-            raise refuse(reasons.LOOP_VARIABLE, name, f"an object of type {type(seen).__name__}")
+            raise refuse(
+                reasons.LOOP_VARIABLE, name, f"an object of type {classes.name_of(type(seen))}"
+            )
         return self.heap.computed(register, seen)
 
     def _array(self, name: str, register: int, seen: Array, given: list[Given]) -> Abstract:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from dvm import _dvm, reasons
+from dvm import _dvm, classes, reasons
 from dvm.magpy_capture.events.callbacks import RESUMING
 from dvm.magpy_capture.libraries import ARRAYS, SCALARS
 from dvm.magpy_capture.loops.code import LoopCode, called, loop_code
@@ -19,6 +19,7 @@ NEXT = -1
 RETURNED = ""  # among the variables of a loop: what the function returns from within it
 #: kinds of events between which frames and loops are what they are
 MARKS = frozenset("enter resumes throws given leave yields header out".split())
+TEXT_ITERATORS = {type(iter(text)) for text in ("", "\u0100", b"")}
 BLANK: tuple[Any, ...] = ("", "", [], [], -1, ("", 0), False)
 
 
@@ -159,12 +160,26 @@ def branches_on_values(recording: dict[str, Any], turns: Turns) -> bool:
         if isinstance(seen, (*ARRAYS, *SCALARS)):
             return True
         compared = origin == "event" and events[made][0] == "compare"
-        return compared and any(type(nodes[each][4]) is float for each in events[made][2])
+        return compared and any(map(is_number_or_letter, events[made][2]))
+
+    def is_number_or_letter(node: int) -> bool:
+        """Whether calls differ in it, mostly: a float, or a piece of a text."""
+        origin, made, _, _, seen, _ = nodes[node]
+        piece = origin == "event" and events[made][0] in ("next", "subscript", "unpack")
+        return type(seen) is float or (piece and type(seen) in (str, bytes))
 
     first, end = turns.first_event(0), turns.event_behind(0)
     return any(
         kind == "branch" and is_computed(operands[0]) for kind, _, operands, *_ in events[first:end]
     )
+
+
+def goes_through_text(recording: dict[str, Any], turns: Turns) -> bool:
+    """Whether the items are those of a text, which is another one in each call, mostly."""
+    if not turns.is_for:
+        return False
+    iterator = recording["events"][turns.headers[0] + 1][2][0]
+    return type(recording["nodes"][iterator][4]) in TEXT_ITERATORS
 
 
 def variables_at(event: tuple[Any, ...]) -> Iterator[tuple[str, int, int]]:
@@ -220,7 +235,7 @@ def turn_recording(recording: dict[str, Any], turns: Turns, turn: int) -> dict[s
     def check(used: list[int]) -> None:
         for node in used:
             if not is_inside(node):
-                raise refuse(reasons.LOOP_OUTSIDE, type(nodes[node][4]).__name__)
+                raise refuse(reasons.LOOP_OUTSIDE, classes.name_of(type(nodes[node][4])))
 
     for name, _, node in variables_at(events[turns.headers[turn]]):
         if name in loop.variables:

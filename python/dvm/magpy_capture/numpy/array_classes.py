@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from dvm import reasons
+from dvm.classes import mro_of, names_in
 from dvm.magpy_capture.libraries import is_array
 from dvm.magpy_capture.numpy.masked import is_masked, masked_classes
 from dvm.magpy_capture.part import Part
@@ -48,10 +49,10 @@ class ArrayClasses(Part):
         if cls is np.ndarray:
             return True
         own = cls in BARE_MEMORY or cls in masked_classes()
-        adds = [base for base in cls.__mro__ if not issubclass(np.ndarray, base)]
+        adds = [base for base in mro_of(cls) if not issubclass(np.ndarray, base)]
         if not own and not all(self._adds_no_code(base) for base in adds):
             return False
-        names = {name for base in adds for name in vars(base)}
+        names = {name for base in adds for name in names_in(base)}
         if not own:
             names |= {*vars(np.ndarray), "__getattr__", "__getattribute__", "__setattr__"}
         for name in sorted(names):
@@ -63,7 +64,7 @@ class ArrayClasses(Part):
 
         A finalizer may set attributes of the new array to constants and `getattr` of the other.
         """
-        for name, thing in vars(cls).items():
+        for name, thing in names_in(cls).items():
             if name in NO_CODE:
                 continue
             if name == "__array_finalize__" and type(thing) is types.FunctionType:

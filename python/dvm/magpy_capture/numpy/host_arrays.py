@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from dvm import reasons
+from dvm.classes import names_in
 from dvm.magpy_capture.numpy.array_classes import BARE_MEMORY
 from dvm.magpy_capture.numpy.masked import is_masked
 from dvm.magpy_capture.part import Part
@@ -102,7 +103,7 @@ class HostArrays(Part):
             return False
         for cls in python_numbers():
             if any(type(part) is cls for part in seen.flat):
-                for name, found in vars(cls).items():
+                for name, found in names_in(cls).items():
                     if name.startswith("__") and callable(found):
                         self.instances.guard_class(cls, name, found)
         if not value.root.owned:

@@ -28,7 +28,7 @@ class NumpyProducts(Part):
     """What the op matmul of the graph computes, in NumPy's shapes, dtypes and memory orders."""
 
     needs = (
-        "containers contractions elementwise graph indexing layouts program promotion "
+        "arrays containers contractions elementwise graph indexing layouts program promotion "
         "reductions shapes ufunc_methods ufuncs views"
     )
 
@@ -143,8 +143,11 @@ class NumpyProducts(Part):
         if len(own[0]) != len(own[1]) or any(len(set(each)) < len(each) for each in own):
             raise refuse(reasons.TENSORDOT_AXES, given)
         made = self._summed_over(x, y, *own)
-        made.is_scalar = False
-        return made
+        # A view of the product of two matrices, as NumPy computes it.
+        left = x.rank - len(own[0])
+        sizes = [self.graph.product(made.shape[:left]), self.graph.product(made.shape[left:])]
+        matrix = self.views.reshape_value(self.arrays.value_of(made), sizes)
+        return self.shapes.reshaped(fresh(matrix, made.dtype, sizes), made.shape)
 
     def _pair(self, a: Abstract, b: Abstract) -> tuple[Tensor, Tensor]:
         """Both as arrays of the dtype that they have in common."""

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dvm import reasons
+from dvm import classes, reasons
 from dvm.magpy_capture.meanings import means
 from dvm.magpy_capture.path.program import describe
 from dvm.magpy_capture.path.spec import refuse
@@ -29,7 +29,7 @@ def about_dtypes(lower: Lowering, *given: Abstract, **named: Abstract) -> Abstra
 def limits(lower: Lowering, dtype: Abstract) -> Abstract:
     seen = lower.calls.seen_result
     if not is_fixed(dtype):
-        raise refuse(reasons.CALL, type(seen).__name__)
+        raise refuse(reasons.CALL, classes.name_of(type(seen)))
     return Literal(seen)
 
 

@@ -308,9 +308,10 @@ class Ufuncs(Part):
             return None
         if type(b.object) not in (int, float):
             return None
-        if b.object == 2:
+        is_float = np.dtype(a.dtype).kind == "f"
+        if b.object == 2 and (is_float or type(b.object) is int):
             return np.square
-        if np.dtype(a.dtype).kind != "f":
+        if not is_float:
             return None
         return {0.5: np.sqrt, 1.0: np.positive, -1.0: np.reciprocal}.get(float(b.object))
 

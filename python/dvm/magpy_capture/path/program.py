@@ -12,7 +12,7 @@ from collections.abc import Callable
 from collections.abc import Sequence as SequenceOf
 from typing import Any
 
-from dvm import _dvm, reasons
+from dvm import _dvm, classes, reasons
 from dvm.magpy_capture.libraries import is_told
 from dvm.magpy_capture.part import Part
 from dvm.magpy_capture.path.spec import (
@@ -237,7 +237,7 @@ class Program(Part):
     def container_register(self, value: Abstract) -> int:
         if isinstance(value, Instance):
             if value.register < 0 or value.changed or getattr(value.content, "changed", False):
-                raise refuse(reasons.OBJECT_TYPE_CALL_RECEIVES, value.cls.__name__)
+                raise refuse(reasons.OBJECT_TYPE_CALL_RECEIVES, classes.name_of(value.cls))
             return value.register
         if value.register >= 0 and not value.changed and not self.holds_written(value):
             if isinstance(value, ListValue):
@@ -358,7 +358,7 @@ class Program(Part):
         if isinstance(value, Size) and value.dim.constant is not None:
             return Literal(value.dim.constant)
         if type(seen) not in PINNED and not is_told(seen):
-            raise refuse(reasons.CONSTANT_OF_TYPE, type(seen).__name__)
+            raise refuse(reasons.CONSTANT_OF_TYPE, classes.name_of(type(seen)))
         register = self.register_of(value)
         self.guard("guard_value", register, seen, key=(register,))
         return Literal(seen, identical=False)
@@ -369,21 +369,27 @@ def describe(value: Abstract) -> str:
     if isinstance(value, Tensor):
         return f"{'a NumPy scalar' if value.is_scalar else 'an array'} of {value.dtype}"
     if isinstance(value, Literal):
+        kind = classes.name_of(type(value.object))
+        if isinstance(value.object, type):
+            return f"{kind} {classes.qualname_of(value.object)}"
+        if classes.is_mutable_class(type(value.object)):
+            return f"an object of type {kind}"
         if callable(value.object):
-            name = getattr(value.object, "__qualname__", repr(value.object))
-            return f"{type(value.object).__name__} {name}"
-        return f"{type(value.object).__name__} {value.object!r}"[:60]
+            return f"{kind} {getattr(value.object, '__qualname__', repr(value.object))}"
+        return f"{kind} {value.object!r}"[:60]
     if isinstance(value, Host):
-        return f"a computed value of type {type(value.object).__name__}"
+        return f"a computed value of type {classes.name_of(type(value.object))}"
     if isinstance(value, FunctionValue):
         return f"function {value.object.__qualname__}"
     if isinstance(value, Instance):
-        return f"an object of type {value.cls.__name__}"
+        return f"an object of type {classes.name_of(value.cls)}"
     if isinstance(value, Raised):
-        return f"an exception of type {type(value.object).__name__}"
+        return f"an exception of type {classes.name_of(type(value.object))}"
     if isinstance(value, Hidden):
         return value.what
     if isinstance(value, Sequence):
-        return "a tuple" if value.cls is tuple else f"an object of type {value.cls.__name__}"
-    kind = type(value).__name__.lower().removesuffix("value")
+        return (
+            "a tuple" if value.cls is tuple else f"an object of type {classes.name_of(value.cls)}"
+        )
+    kind = classes.name_of(type(value)).lower().removesuffix("value")
     return f"an {kind}" if kind[0] in "aeiou" else f"a {kind}"

@@ -141,6 +141,8 @@ class Containers(Part):
             pull = self._by_pythons_own(value, walk)
         elif isinstance(value, Host) and is_array(value.object) and value.object.ndim:
             pull = self._of_host_array(value, walk)
+        elif isinstance(value, (Literal, Host)) and type(value.object) in (str, bytes):
+            pull = self._of_text(value, walk)
         else:
             fixed = walk(self.elements(value))
 
@@ -154,6 +156,18 @@ class Containers(Part):
 
         made = IteratorValue(begun, source=(walk, [value]))
         return made
+
+    def _of_text(self, value: Abstract, walk: Callable[..., Iterator[Any]]) -> Callable[[], Any]:
+        """What it is matters to one that is gone through here: a loop may take any."""
+        fixed: Iterator[Any] | None = None
+
+        def pull() -> Any:
+            nonlocal fixed
+            if fixed is None:
+                fixed = walk(self.elements(value))
+            return next(fixed, End)
+
+        return pull
 
     def _by_place(
         self, value: Sequence | ListValue | RangeValue | Tensor, backwards: bool

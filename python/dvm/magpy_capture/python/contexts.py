@@ -15,7 +15,7 @@ import warnings
 from dataclasses import dataclass
 from typing import Any
 
-from dvm import reasons
+from dvm import classes, reasons
 from dvm.magpy_capture.meanings import attributes_of, means
 from dvm.magpy_capture.part import Part
 from dvm.magpy_capture.path.program import describe
@@ -52,7 +52,7 @@ class ExceptionInfo:
 def ignores_nothing() -> bool:
     """Whether all warnings are shown or raised; filters that a replay has put in do not count."""
     for action, message, category, module, line in warnings.filters:
-        if type(message).__name__ == "WarningPattern":
+        if classes.name_of(type(message)) == "WarningPattern":
             continue
         if action == "ignore":
             return False

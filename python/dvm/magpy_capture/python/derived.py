@@ -14,6 +14,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from dvm import classes
+from dvm.classes import is_mutable_class, lookup, mro_of, names_in
 from dvm.magpy_capture.path.program import MISSING
 from dvm.magpy_capture.values import (
     Abstract,
@@ -70,30 +72,31 @@ def kind_of(cls: type) -> Kind | None:
 
 def is_plain_tuple(cls: type) -> bool:
     """Whether it is a named tuple as the library makes them, which has no code of the user's."""
-    if len(cls.__mro__) != 3 or cls.__mro__[1] is not tuple:
+    order = mro_of(cls)
+    if len(order) != 3 or order[1] is not tuple:
         return False
-    own = vars(cls)
+    own = names_in(cls)
     fields = own.get("_fields")
     return type(fields) is tuple and set(own) <= NAMED | set(fields)
 
 
 def base_of(cls: type) -> type | None:
     """The class of the table that a class of Python inherits from, if any."""
-    if not cls.__flags__ & (1 << 9) or is_plain_tuple(cls):
+    if not is_mutable_class(cls) or is_plain_tuple(cls):
         return None
-    if any(each is Counter for each in cls.__mro__):
+    if any(each is Counter for each in mro_of(cls)):
         return None
-    return next((base for base in cls.__mro__ if id(base) in KINDS), None)
+    return next((base for base in mro_of(cls) if id(base) in KINDS), None)
 
 
 def inherited(cls: type, name: str) -> Any:
     """What `cls` has of the class of C that it inherits from, under the name; or of object."""
     base = cls if id(cls) in KINDS else base_of(cls) or object
-    return next((vars(owner)[name] for owner in base.__mro__ if name in vars(owner)), MISSING)
+    return lookup(base, name, MISSING)
 
 
 def field_of(descriptor: Any) -> int | None:
     """The place of a field of a named tuple."""
-    if type(descriptor).__name__ != "_tuplegetter":
+    if classes.name_of(type(descriptor)) != "_tuplegetter":
         return None
     return int(descriptor.__reduce__()[1][0])

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from dvm import reasons
+from dvm import classes, reasons
 from dvm.magpy_capture.libraries import is_plain_array
 from dvm.magpy_capture.meanings import attributes_of, means
 from dvm.magpy_capture.numpy.tables import WRITES, is_numpy_function
@@ -62,10 +62,10 @@ class Exceptions(Part):
         if kind == "attribute":
             function, operands = getattr, [operands[0], Literal(name)]
         if function is None:
-            raise refuse(reasons.EXCEPTION_RAISED, type(seen).__name__)
+            raise refuse(reasons.EXCEPTION_RAISED, classes.name_of(type(seen)))
         if kind == "subscript" and isinstance(operands[0], DictValue):
             if type(seen) is not KeyError:
-                raise refuse(reasons.EXCEPTION_RAISED, type(seen).__name__)
+                raise refuse(reasons.EXCEPTION_RAISED, classes.name_of(type(seen)))
             key = self.program.constant(self.indexing.plain(operands[1]))
             len(operands[0].items)  # which guards the keys
             return Raised(
@@ -90,7 +90,7 @@ class Exceptions(Part):
                 )
                 positional = [base, *positional]
         if not self._only_raises(function):
-            raise refuse(reasons.EXCEPTION_RAISED, type(seen).__name__)
+            raise refuse(reasons.EXCEPTION_RAISED, classes.name_of(type(seen)))
         return self.raising(function, positional, named, seen)
 
     def _only_raises(self, function: Any) -> bool:
@@ -113,7 +113,7 @@ class Exceptions(Part):
     ) -> Raised:
         kind = type(seen)
         if not issubclass(kind, Exception) or issubclass(kind, NEVER_EXPECTED):
-            raise refuse(reasons.EXCEPTION_RAISED, kind.__name__)
+            raise refuse(reasons.EXCEPTION_RAISED, classes.name_of(kind))
         made: Raised = self.opaque.call(function, positional, named, seen)
         return made
 
@@ -123,8 +123,10 @@ class Exceptions(Part):
         """An instance of an exception class, made by C code or by NumPy's."""
         for name in ("__new__", "__init__"):
             found = class_attribute(cls, name)
-            if isinstance(found, types.FunctionType) and not cls.__module__.startswith("numpy"):
-                raise refuse(reasons.MAKING_EXCEPTION_TYPE, cls.__name__)
+            if isinstance(found, types.FunctionType) and not classes.module_of(cls).startswith(
+                "numpy"
+            ):
+                raise refuse(reasons.MAKING_EXCEPTION_TYPE, classes.name_of(cls))
             self.instances.guard_class(cls, name, MISSING if found is None else found)
         for argument in map(resolve, [*positional, *named.values()]):
             if not self.host_operations.is_pure(argument):
@@ -139,7 +141,7 @@ class Exceptions(Part):
     ) -> Raised:
         """What C code makes of a class whose `__init__`, which comes next, is in Python."""
         if not isinstance(maker, types.BuiltinFunctionType) or type(seen) is not cls:
-            raise refuse(reasons.MAKING_EXCEPTION_TYPE, cls.__name__)
+            raise refuse(reasons.MAKING_EXCEPTION_TYPE, classes.name_of(cls))
         self.instances.guard_lifetime(cls)
         arguments = [*positional, *named.values()]
         # They become `args`, unless __init__ has the class in C set others.
@@ -212,7 +214,7 @@ class Exceptions(Part):
         for value in self.recorded.values.values():
             if isinstance(value, Raised) and value.object is exception:
                 return Sequence([Literal(kind), value, Hidden("a traceback")])
-        raise refuse(reasons.HANDLING, kind.__name__)
+        raise refuse(reasons.HANDLING, classes.name_of(kind))
 
     @attributes_of(Raised)
     def exception_attribute(self, base: Raised, name: str, seen: Any) -> Abstract:

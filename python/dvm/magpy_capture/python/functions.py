@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 import collections
 import functools
 import types
@@ -10,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from dvm import _dvm, reasons
+from dvm.classes import is_mutable_class
 from dvm.magpy_capture.libraries import is_plain_array
 from dvm.magpy_capture.meanings import means
 from dvm.magpy_capture.part import Part
@@ -20,7 +22,6 @@ from dvm.magpy_capture.python.kinds import (
     class_attribute,
     is_constant,
     is_fixed,
-    is_mutable_class,
     own_attribute,
 )
 from dvm.magpy_capture.values import (
@@ -193,14 +194,13 @@ class PythonFunctions(Part):
     def is_instance(self, value: Abstract, classes: Abstract) -> Abstract:
         cls, wanted = self.class_of(value), self.indexing.plain(classes)
         self.instances.guard_bases(cls)
-        for one in wanted if isinstance(wanted, tuple) else (wanted,):
-            if (
-                not isinstance(one, type)
-                or type(one).__instancecheck__ is not type.__instancecheck__
-            ):
+        for one in wanted if type(wanted) is tuple else (wanted,):
+            if not isinstance(one, type) or type(one) is abc.ABCMeta:
                 abstract = getattr(one, "__module__", "") in ("collections.abc", "numbers")
                 if not abstract or is_mutable_class(cls):  # a class may be registered later
                     raise refuse(reasons.ISINSTANCE, one)
+            elif not self.instances.guard_metaclass(one, "__instancecheck__", "__subclasscheck__"):
+                raise refuse(reasons.ISINSTANCE, describe(Literal(one)))
             elif is_mutable_class(cls) and not issubclass(cls, one):
                 self._guard_honest(cls)
         return Literal(issubclass(cls, wanted))
@@ -220,6 +220,10 @@ class PythonFunctions(Part):
         if not isinstance(child, type):
             raise refuse(reasons.ISSUBCLASS_SOMETHING_CLASS)
         self.instances.guard_bases(child)
+        for parent in parents if type(parents) is tuple else (parents,):
+            if isinstance(parent, type) and is_mutable_class(type(parent)):
+                if not self.instances.guard_metaclass(parent, "__subclasscheck__"):
+                    raise refuse(reasons.ISINSTANCE, describe(Literal(parent)))
         return Literal(issubclass(child, parents))
 
     @means(_dvm.begin_part)
@@ -302,6 +306,7 @@ class PythonFunctions(Part):
             if isinstance(base.object, type):
                 found = class_attribute(base.object, name)
                 self.instances.guard_class(base.object, name, found)
+                self.instances.guard_metaclass(base.object, name, "__getattribute__", "__getattr__")
             elif isinstance(base.object, types.FunctionType) and not hasattr(
                 types.FunctionType, name
             ):

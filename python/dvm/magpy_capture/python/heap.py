@@ -15,7 +15,8 @@ from collections.abc import Callable
 from collections.abc import Sequence as SequenceOf
 from typing import Any
 
-from dvm import _dvm, reasons
+from dvm import _dvm, classes, reasons
+from dvm.classes import is_mutable_class
 from dvm.magpy_capture.libraries import has_equals, is_array, is_scalar, is_single
 from dvm.magpy_capture.part import Part
 from dvm.magpy_capture.path.spec import refuse
@@ -31,7 +32,6 @@ from dvm.magpy_capture.python.kinds import (
     SINGLETONS,
     code_behind,
     has_identity,
-    is_mutable_class,
     is_nan,
     is_package_function,
     is_shared_draw,
@@ -260,7 +260,7 @@ class Objects(Part):
         """A mapping proxy, whose content is the dict that it shows, under whatever name."""
         (mapping,) = gc.get_referents(seen)
         if type(mapping) is not dict:
-            raise refuse(reasons.PROXY_OF, type(mapping).__name__)
+            raise refuse(reasons.PROXY_OF, classes.name_of(type(mapping)))
         shown = self.program.step("call", self.program.constant(gc.get_referents), [register], ())
         made = Instance(type(seen), register=register, object=seen)
         made.content = self.reach(lambda: self.program.step("item", shown, 0), mapping)
@@ -276,7 +276,7 @@ class Objects(Part):
         for key in items:
             pure = type(key) in PURE_TYPES or isinstance(key, (type, tuple))
             if not pure and not (own and has_identity(type(key))):
-                raise refuse(reasons.DICT_KEY_TYPE, type(key).__name__)
+                raise refuse(reasons.DICT_KEY_TYPE, classes.name_of(type(key)))
             if is_nan(key):
                 raise refuse(reasons.NAN_CONTAINER)
         parts: dict[Any, Any] = {

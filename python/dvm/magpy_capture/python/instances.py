@@ -6,7 +6,8 @@ import functools
 import types
 from typing import Any
 
-from dvm import _dvm, reasons
+from dvm import _dvm, classes, reasons
+from dvm.classes import is_mutable_class, mro_of, names_in
 from dvm.magpy_capture.meanings import attributes_of
 from dvm.magpy_capture.part import Part
 from dvm.magpy_capture.path.program import MISSING, describe
@@ -20,7 +21,6 @@ from dvm.magpy_capture.python.kinds import (
     class_attribute,
     is_constant,
     is_constant_of,
-    is_mutable_class,
     own_attribute,
 )
 from dvm.magpy_capture.values import (
@@ -81,7 +81,7 @@ class Instances(Part):
         self.guard_class(base.cls, "__getattribute__", getter)
         if class_attribute(base.cls, "__getattribute__") is not getter:
             raise refuse(reasons.ATTRIBUTE_OBJECT_OWN_GETATTRIBUTE, name)
-        for cls in base.cls.__mro__:
+        for cls in mro_of(base.cls):
             if self.ledger.stored("attribute", cls, name) is not None:
                 raise refuse(reasons.CLASS_ATTRIBUTE_PROGRAM_SET, name)
         found = class_attribute(base.cls, name)
@@ -102,7 +102,7 @@ class Instances(Part):
             return self.class_value(base, found, name, seen)
         if hasattr(type(found), "__set__"):  # a data descriptor: a slot
             if not isinstance(found, types.MemberDescriptorType):
-                raise refuse(reasons.ATTRIBUTE_KIND, name, type(found).__name__)
+                raise refuse(reasons.ATTRIBUTE_KIND, name, classes.name_of(type(found)))
             self.guard_class(base.cls, name, found)
             return self.read(base, name, "getattr", seen)
         own = own_attribute(base.object, name)
@@ -130,7 +130,7 @@ class Instances(Part):
     def class_value(self, base: Instance | Raised, found: Any, name: str, seen: Any) -> Abstract:
         """What the class provides under `name`, seen through an instance."""
         if found is MISSING:
-            raise refuse(reasons.ATTRIBUTE_OBJECT_TYPE, name, base.cls.__name__)
+            raise refuse(reasons.ATTRIBUTE_OBJECT_TYPE, name, classes.name_of(base.cls))
         if isinstance(found, (*BOUND, *SLOTS, staticmethod, classmethod)):
             self.guard_class(base.cls, name, found)
         if isinstance(found, (*BOUND, *SLOTS)):
@@ -149,23 +149,24 @@ class Instances(Part):
         holder = self._shared_holder(cls, name)
         if holder is None:
             if not is_constant(found) and not isinstance(found, types.ModuleType):
-                self.program.own(found, cls.__name__)  # such as its __annotations__
+                self.program.own(found, classes.name_of(cls))  # such as its __annotations__
             return Literal(found)
 
         def fetch() -> int:
+            key = ("class_attribute", id(holder), name)
             return self.program.step(
-                "getattr", self.program.constant(holder), name, key=("getattr", id(holder), name)
+                "class_attribute", self.program.constant(holder), name, key=key
             )
 
         self.guard_descriptor(found)
         if hasattr(type(found), "__get__") and not isinstance(found, (type, types.FunctionType)):
-            raise refuse(reasons.ATTRIBUTE_KIND, name, type(found).__name__)
+            raise refuse(reasons.ATTRIBUTE_KIND, name, classes.name_of(type(found)))
         return self.heap.reach(fetch, seen)
 
     def _shared_holder(self, cls: type, name: str) -> type | None:
         """Where a look-up leaves the classes that only this call has; None: one of them has it."""
         while self.program.is_own(cls):
-            if name in vars(cls):
+            if name in names_in(cls):
                 return None
             cls = cls.__base__  # type: ignore[assignment]
         return cls
@@ -175,16 +176,40 @@ class Instances(Part):
         if holder is not None:
             self.program.guard_name(holder, name, found)
 
+    def guard_metaclass(self, cls: type, *names: str) -> bool:
+        """What the class of a class has under the names stays; whether that is what `type` has.
+
+        What a class is asked for goes there first: attributes, its truth, isinstance.
+        """
+        kind = type(cls)
+        if not is_mutable_class(kind):
+            return kind is type
+        self.program.guard_type(self.program.constant(cls), cls)
+        found = {name: class_attribute(kind, name) for name in names}
+        for name, each in found.items():
+            self.guard_class(kind, name, each)
+        return all(each is class_attribute(type, name) for name, each in found.items())
+
+    def guard_look_up(self, cls: type, name: str) -> None:
+        """`cls.name` finds what the class itself has under the name."""
+        if not is_mutable_class(type(cls)):
+            return
+        if not self.guard_metaclass(cls, "__getattribute__"):
+            raise refuse(reasons.ATTRIBUTE_OBJECT_OWN_GETATTRIBUTE, name)
+        self.guard_metaclass(cls, name)
+        found = class_attribute(type(cls), name)
+        self.guard_descriptor(found)
+        if found is not MISSING and class_attribute(type(found), "__set__") is not MISSING:
+            raise refuse(reasons.ATTRIBUTE_KIND, name, classes.name_of(type(found)))
+
     def guard_bases(self, cls: type) -> None:
         """The class inherits from what it does now: setting __bases__ makes a new __mro__."""
         while self.program.is_own(cls):
             cls = cls.__base__  # type: ignore[assignment]
         if is_mutable_class(cls):
             holder = self.program.constant(cls)
-            order = self.program.step(
-                "getattr", holder, "__mro__", key=("getattr", holder, "__mro__")
-            )
-            self.program.guard_is(order, cls.__mro__)
+            order = self.program.step("class_order", holder, key=("class_order", holder))
+            self.program.guard_is(order, mro_of(cls))
 
     def guard_descriptor(self, found: Any) -> None:
         """What a class holds stays the kind of descriptor that it is, or none."""
@@ -197,7 +222,7 @@ class Instances(Part):
     def guard_lifetime(self, cls: type) -> None:
         """Nothing tells when an object of the class dies."""
         if class_attribute(cls, "__del__") is not MISSING:
-            raise refuse(reasons.MAKING_OBJECT_TYPE_DEL, cls.__name__)
+            raise refuse(reasons.MAKING_OBJECT_TYPE_DEL, classes.name_of(cls))
         self.guard_class(cls, "__del__", MISSING)
 
     def guard_own_dict(self, base: Instance) -> None:

@@ -15,6 +15,7 @@ import numpy as np
 
 from dvm import _dvm
 from dvm.annotating import NOTHING, PACKAGED, annotation_of
+from dvm.classes import is_mutable_class, lookup, mro_of
 from dvm.magpy_capture.libraries import (
     ARRAYS,
     DESCRIBING,
@@ -161,28 +162,23 @@ def has_identity(cls: type) -> bool:
     return all(class_attribute(cls, name) is vars(object)[name] for name in ("__hash__", "__eq__"))
 
 
-def is_mutable_class(cls: type) -> bool:
-    """Whether it was made at run time, so that its attributes and bases may change."""
-    return bool(cls.__flags__ & (1 << 9))
-
-
 def is_package_function(thing: Any) -> bool:
     """Whether it is a function of a leaf package, of a type of C of its own."""
-    named = callable(thing) and isinstance(getattr(thing, "__qualname__", None), str)
-    return named and not is_mutable_class(type(thing)) and annotation_of(thing) is PACKAGED
+    if is_mutable_class(type(thing)) or not callable(thing):
+        return False
+    return isinstance(getattr(thing, "__qualname__", None), str) and (
+        annotation_of(thing) is PACKAGED
+    )
 
 
 def is_constant_of(cls: type, name: str) -> bool:
     """Whether the user vouches that instances never rebind the attribute (dvm.annotate)."""
-    return any(name in annotation_of(owner).constant for owner in cls.__mro__)
+    return any(name in annotation_of(owner).constant for owner in mro_of(cls))
 
 
 def class_attribute(cls: type, name: str) -> Any:
     """What the class or a base has under the name (None, perhaps); MISSING if nothing."""
-    for owner in cls.__mro__:
-        if name in vars(owner):
-            return vars(owner)[name]
-    return MISSING
+    return lookup(cls, name, MISSING)
 
 
 def own_attribute(seen: Any, name: str) -> Any:

@@ -91,13 +91,15 @@ class Lengths(Part):
     def at_any_place(self, base: Abstract, key: Abstract, seen: Any) -> Abstract | None:
         """`base[key]` for any key; None where the path is for this one."""
         key = resolve(key)
-        if isinstance(base, Literal):
-            register = self.program.register_of(base) if type(base.object) is tuple else -1
+        of_text = isinstance(base, (Host, Literal)) and type(base.object) in (str, bytes)
+        if of_text or isinstance(base, Literal):
+            known = of_text or type(base.object) is tuple
+            register = self.program.register_of(base) if known else -1
         elif isinstance(base, ListValue):
             register = base.untouched_register if base.cls is list else -1
         else:
             register = base.register if isinstance(base, Sequence) and base.cls is tuple else -1
-        of_numbers = is_number(seen)
+        of_numbers = of_text or is_number(seen)
         if register < 0 or not (of_numbers or (is_array(seen) and self.varying.in_turn)):
             return None
         if isinstance(key, Tensor):  # a NumPy integer

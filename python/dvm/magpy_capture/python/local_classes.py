@@ -13,13 +13,16 @@ import builtins
 import types
 from typing import Any, cast
 
-from dvm import reasons
+from dvm import classes, reasons
+from dvm.classes import is_mutable_class, mro_of, names_in
 from dvm.magpy_capture.meanings import means
 from dvm.magpy_capture.part import Part
 from dvm.magpy_capture.path.program import MISSING
 from dvm.magpy_capture.path.spec import refuse
 from dvm.magpy_capture.python.class_bodies import Body
-from dvm.magpy_capture.python.kinds import is_constant, is_mutable_class
+from dvm.magpy_capture.python.kinds import (
+    is_constant,
+)
 from dvm.magpy_capture.python.tables import PROCESS_DATACLASS
 from dvm.magpy_capture.values import Abstract, Closure, Literal, resolve
 
@@ -44,7 +47,7 @@ class LocalClasses(Part):
                 raise refuse(reasons.CLASS_DEFINITION)
             self._check_base(cls.__base__)
         names = Body(function.object, self._global, self._attribute).run()
-        self._adopt(cls, {name: vars(cls)[name] for name in names & vars(cls).keys()})
+        self._adopt(cls, {name: names_in(cls)[name] for name in names & names_in(cls).keys()})
         return Literal(cls)
 
     @means(PROCESS_DATACLASS)
@@ -58,7 +61,7 @@ class LocalClasses(Part):
             raise refuse(reasons.CALL, "dataclass")
         written = {
             name: value
-            for name, value in vars(local.object).items()
+            for name, value in names_in(local.object).items()
             if isinstance(value, types.FunctionType) and not self.program.is_own(value)
         }
         self._adopt(local.object, written)
@@ -70,13 +73,13 @@ class LocalClasses(Part):
     def _check_base(self, base: type) -> None:
         """A class of Python, through and through, which does nothing where one is derived."""
         hook = next(
-            vars(owner)["__init_subclass__"]
-            for owner in base.__mro__
-            if "__init_subclass__" in vars(owner)
+            names_in(owner)["__init_subclass__"]
+            for owner in mro_of(base)
+            if "__init_subclass__" in names_in(owner)
         )
         if type(base) is not type or hook is not NO_HOOK:
             raise refuse(reasons.CLASS_DEFINITION)
-        if not all(owner is object or is_mutable_class(owner) for owner in base.__mro__):
+        if not all(owner is object or is_mutable_class(owner) for owner in mro_of(base)):
             raise refuse(reasons.CLASS_DEFINITION)
         self.instances.guard_bases(base)
         self.instances.guard_class(base, "__init_subclass__", NO_HOOK)
@@ -87,13 +90,13 @@ class LocalClasses(Part):
         parts += [getattr(part, name, None) for part in parts[1:] for name in ACCESSORS]
         for part in parts:
             if part is not None:
-                self.program.own(part, cls.__name__)
+                self.program.own(part, classes.name_of(cls))
             if isinstance(part, types.FunctionType):
                 for name, cell in zip(
                     part.__code__.co_freevars, part.__closure__ or (), strict=True
                 ):
                     if name == "__class__":
-                        self.program.own(cell, cls.__name__)
+                        self.program.own(cell, classes.name_of(cls))
 
     # ---- what a body reads
 

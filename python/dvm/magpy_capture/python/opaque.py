@@ -43,6 +43,9 @@ Named = dict[str, Abstract]
 NONE = Literal(None)
 INPLACE = frozenset(INPLACE_OPERATORS.values())
 
+#: steps that may find something else behind a call of which nothing is known
+STALE = ("operator", "getattr", "class_attribute", "remake")
+
 
 class Opaque(Part):
     """Calls of functions that have no meaning in the graph."""
@@ -180,9 +183,7 @@ class Opaque(Part):
 
     def forget_results(self) -> None:
         """What was read from host arrays so far is to be read again."""
-        for key in [
-            key for key in self.program.known_steps if key[0] in ("operator", "getattr", "remake")
-        ]:
+        for key in [key for key in self.program.known_steps if key[0] in STALE]:
             del self.program.known_steps[key]
 
     # ---- results

@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Iterator
 from typing import Any
 
+from dvm import classes
 from dvm.magpy_capture.python.log_records import is_plain_stream
 
 IMPLEMENTATION: Any = warnings._showwarnmsg_impl  # type: ignore[attr-defined]
@@ -23,7 +24,7 @@ def would_raise(text: str, category: type[Warning], module: str, line: int) -> b
 def _filters_of(text: str, category: type[Warning]) -> Iterator[tuple[str, Any, int]]:
     """Action, module and line of the filters for such a warning; a replay's own do not count."""
     for action, message, kind, module, line in warnings.filters:
-        is_ours = type(message).__name__ == "WarningPattern"
+        is_ours = classes.name_of(type(message)) == "WarningPattern"
         if not is_ours and issubclass(category, kind) and _matches(message, text):
             yield action, module, line
 

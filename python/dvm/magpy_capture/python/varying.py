@@ -17,6 +17,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from dvm import classes
 from dvm.magpy_capture.part import Part
 from dvm.magpy_capture.path.program import is_long_text
 from dvm.magpy_capture.values import Abstract, Host, Literal
@@ -76,10 +77,15 @@ class Varying(Part):
             self.known.pinned.add(place)
         if _differ(self.known.values.setdefault(place, seen), seen):
             self.known.varying.add(place)
-        if place not in self.known.varying or place in self.known.pinned:
+        if not self._varies(place) or place in self.known.pinned:
             return False
         self.opened.add(place)
         return True
+
+    def _varies(self, place: Place) -> bool:
+        """Whether it, or what it was found in, is another one in other calls, or turns."""
+        parts = [part for part in place if isinstance(part, tuple)]
+        return place in self.known.varying or any(map(self._varies, parts))
 
     def pin(self) -> bool:
         """Take by value from now on what this lowering did not; False if there is nothing."""
@@ -102,7 +108,7 @@ class Varying(Part):
             return self._place(operand)
         if type(operand) is list:
             return tuple(self._operand(each, register) for each in operand)
-        return operand if type(operand) in (int, str) else type(operand).__name__
+        return operand if type(operand) in (int, str) else classes.name_of(type(operand))
 
 
 def _differ(one: Any, other: Any) -> bool:

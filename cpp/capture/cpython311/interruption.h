@@ -1,0 +1,21 @@
+// What the interpreter does between two instructions of a program besides running others.
+#pragma once
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#if !DVM_CAPTURE  // no call is replayed
+static inline int dvm_is_interrupted(void) { return 0; }
+#else
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// Whether something is to be done by this thread: a signal's handler, a pending call
+// (Py_AddPendingCall), an exception that another thread has set (PyThreadState_SetAsyncExc).
+int dvm_is_interrupted(void);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
