@@ -471,7 +471,7 @@ PyObject* CompiledFunction::capture(PyObject* self, Call& call) {
   }
   // The function itself may have replaced its code, or called itself, meanwhile.
   if (code.get() != code_.get()) return trace.result.release();
-  const size_t count = paths_.size();
+  const size_t before = paths_.size();
   const Path& installed = *install(std::move(path), paths_, roots_, !running_.any());
   const bool compiled = installed.reason().empty();
   backoff_.captured(number, stats_.hits, traced, Backoff::now() - recorded, compiled);
