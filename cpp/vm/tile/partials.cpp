@@ -256,8 +256,11 @@ void store_sources(Stage& stage, Stage& next, Workspace& workspace) {
   TakenReduction reductions[kMaxSteps];
   const int count = take_reductions(stage, reductions);
   for (int i = 0; i < count; ++i) {
-    const KernelStep& step = reductions[i].step;
-    const StageAccess all = split.allocate(stage.values[step.src[0]].dtype);
+    KernelStep& step = reductions[i].step;
+    // Some read what has another dtype (reduce_source.h), but a workspace has one.
+    if (stage.values[step.src[0]].dtype != step.dtype)
+      step.src[0] = Splitter::add_cast(stage, step.src[0], step.dtype);
+    const StageAccess all = split.allocate(step.dtype);
     split.reduce_in_next(reductions[i], all, step.dtype, reduce_order(step.aux));
     // The same elements along the dims of `stage`.
     StageAccess stored = all;
