@@ -547,6 +547,7 @@ std::vector<Miss> CompiledFunction::misses_of(PyObject* const* bound) {
 }
 
 void CompiledFunction::clear() {
+  refusal_ = "collected";
   parts_ = {};
   roots_.clear();
   retired_.push_back(std::exchange(paths_, {}));

@@ -694,6 +694,7 @@ INTERRUPTED = Row(
 CAPTURED_MEANWHILE = Row(
     "another thread was capturing a call: one at that time ran uncompiled", "nothing: it is rare"
 )
+COLLECTED = Row("the garbage collector is taking it apart", "nothing: it is rare")
 PATH_LIMIT = Row("reached the limit of {} paths; calls that match none run uncompiled", PATHS)
 
 # ---- one step
