@@ -490,9 +490,8 @@ void bind_torch_graph(py::module_& module) {
                        const std::map<std::string, FunctionText>& functions,
                        const std::vector<std::pair<std::string, int>>& arguments,
                        const std::vector<ResultText>& results, std::optional<size_t> returned,
-                       std::vector<size_t> written,
-                       std::vector<py::object> held, const std::vector<size_t>& frozen,
-                       std::string label, py::object otherwise) {
+                       std::vector<size_t> written, std::vector<py::object> held,
+                       const std::vector<size_t>& frozen, std::string label, py::object otherwise) {
              core::verify(graph);
              driver::Options options;
              options.target = target;
