@@ -35,7 +35,7 @@ tidy() {
   # One database for everything, the extension and the benchmarks included, file by file; nothing is
   # compiled.
   cmake --preset debug -B build/lint -DDVM_PYTHON=ON -DDVM_BENCHMARKS=ON --log-level=WARNING \
-    -DCMAKE_UNITY_BUILD=OFF \
+    -DCMAKE_UNITY_BUILD=OFF -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON \
     -DPython_EXECUTABLE="$(command -v python)" \
     -Dpybind11_DIR="$(python -m pybind11 --cmakedir)" >/dev/null || return
   sed -i 's/ -fvect-cost-model=[a-z]*//' build/lint/compile_commands.json  # an option of GCC alone

@@ -22,7 +22,7 @@ from lifetimes.programs import program_of
 from lifetimes.world import Plain, World
 
 COUNT = int(os.environ.get("DVM_LIFETIMES", "96"))
-PARTS = 8
+PARTS = 4
 CALLS = 6
 
 
