@@ -158,8 +158,9 @@ def is_of_torch(fn: Any) -> bool:
     torch = sys.modules.get("torch")
     module_class = getattr(getattr(torch, "nn", None), "Module", None)
     is_module = module_class is not None and issubclass(type(fn), module_class)
-    made = torch is not None and inspect.getattr_static(fn, "_torchdynamo_orig_callable", None)
-    return is_module or bool(made)
+    # torch.compile makes functions; an object of another kind may see who asks it.
+    is_function = torch is not None and type(fn) is types.FunctionType
+    return is_module or (is_function and "_torchdynamo_orig_callable" in vars(fn))
 
 
 def _compile_module(module: Any, options: Options) -> Any:

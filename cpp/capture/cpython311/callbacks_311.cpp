@@ -11,9 +11,11 @@ namespace dvm::capture {
 
 using Kind = core::SeenEvent::Kind;
 
-bool Callbacks::is_handled(const Record& record, PyObject* function) {
-  Search& search = searches_[function];
-  if (still_there(search.function.get()) != function) search = {.function = known_as(function)};
+bool Callbacks::is_handled(Record& record, PyObject* function) {
+  const auto [place, is_new] = searches_.try_emplace(function);
+  // Or another one may be made where it was. A weak reference would be one that the program sees.
+  if (is_new) record.keep(function);
+  Search& search = place->second;
   const auto& nodes = record.data().nodes;
   for (; !search.found && search.nodes < nodes.size(); ++search.nodes) {
     auto* object = static_cast<PyObject*>(nodes[search.nodes].object);

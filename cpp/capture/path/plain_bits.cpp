@@ -1,6 +1,7 @@
 #include "capture/path/plain_bits.h"
 
 #include <algorithm>
+#include <unordered_set>
 
 #include "capture/replay/loop.h"
 
@@ -26,10 +27,11 @@ bool has_plain_bits(const core::Node& node) {
   return (dtype == DType::f32 || dtype == DType::f64) && rounds_once(node.op);
 }
 
-}  // namespace
-
-bool has_plain_bits(const Path& path) {
-  if (path.parent != nullptr && !has_plain_bits(*path.parent)) return false;
+// `seen`: paths that were asked, or are being; a loop may be one of its own turns, where a function
+// calls itself.
+bool has_plain_bits(const Path& path, std::unordered_set<const Path*>& seen) {
+  if (!seen.insert(&path).second) return true;
+  if (path.parent != nullptr && !has_plain_bits(*path.parent, seen)) return false;
   return std::ranges::all_of(path.steps, [&](const Step& step) {
     const int32_t* p = path.operands(step);
     if (step.op == StepOp::run_) {
@@ -38,8 +40,16 @@ bool has_plain_bits(const Path& path) {
     }
     if (step.op != StepOp::loop_) return true;
     const auto& turns = loop_of(path.object(p[1])).paths();
-    return std::ranges::all_of(turns, [](const auto& turn) { return has_plain_bits(*turn); });
+    return std::ranges::all_of(turns,
+                               [&](const auto& turn) { return has_plain_bits(*turn, seen); });
   });
+}
+
+}  // namespace
+
+bool has_plain_bits(const Path& path) {
+  std::unordered_set<const Path*> seen;
+  return has_plain_bits(path, seen);
 }
 
 }  // namespace dvm::capture

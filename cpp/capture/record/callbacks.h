@@ -30,12 +30,11 @@ class Callbacks {
 
  private:
   struct Search {
-    Ref function;      // as known_as() has it: another may be made where one was
     size_t nodes = 0;  // looked at so far
     bool found = false;
   };
 
-  bool is_handled(const Record& record, PyObject* function);
+  bool is_handled(Record& record, PyObject* function);
 
   std::unordered_map<PyObject*, Search> searches_;
 };

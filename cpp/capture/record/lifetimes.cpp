@@ -14,10 +14,10 @@ namespace {
 // Packages whose classes of C do nothing that the program sees when an object dies. Of others
 // nobody knows: they may close a file or a connection, or give back memory that was lent.
 constexpr std::string_view kQuiet[] = {
-    "collections", "itertools", "functools", "operator", "datetime", "decimal",      "re",
-    "_sre",        "random",    "_random",   "numpy",    "types",    "_abc",         "array",
-    "_json",       "_hashlib",  "hashlib",   "zoneinfo", "_csv",     "_contextvars", "dvm",
-    "_dvm",        "torch",     "_thread",   "weakref"};
+    "collections", "_collections", "itertools", "functools", "operator", "datetime", "decimal",
+    "re",          "_sre",         "random",    "_random",   "numpy",    "types",    "_abc",
+    "array",       "_json",        "_hashlib",  "hashlib",   "zoneinfo", "_csv",     "_contextvars",
+    "dvm",         "_dvm",         "torch",     "_thread",   "weakref"};
 
 destructor dealloc_of_class_statements() {
   static const destructor found = [] {

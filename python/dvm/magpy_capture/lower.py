@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from dvm import _dvm, reasons
+from dvm import _dvm, classes, reasons
 from dvm.magpy_capture.loops.known import KnownLoops
 from dvm.magpy_capture.lowering import Findings, Lowering
 from dvm.magpy_capture.path.graphs import Modes
@@ -72,7 +72,7 @@ def _has_tensors(recording: dict[str, Any]) -> bool:
     tensor = getattr(torch, "Tensor", None)
     # Not isinstance, which asks objects for their __class__: they may see that.
     return tensor is not None and any(
-        tensor in type(node[4]).__mro__ for node in recording["nodes"]
+        tensor in classes.mro_of(type(node[4])) for node in recording["nodes"]
     )
 
 

@@ -22,7 +22,9 @@ from dvm.magpy_capture.path.spec import refuse
 from dvm.magpy_capture.python.kinds import NUMBERS, is_number, is_view_type, may_be_view
 
 #: steps that find what is no variable of the loop
-FETCHES = frozenset("variable cell cell_of contents preset attribute getattr key cached".split())
+FETCHES = frozenset(
+    "variable cell cell_of contents preset attribute getattr class_attribute class_order key cached".split()
+)
 #: steps that make something new of what they are given
 COMPUTES = frozenset("run operator call own tuple list slice set dict string format".split())
 LOOKS = frozenset(
