@@ -255,12 +255,15 @@ void store_sources(Stage& stage, Stage& next, Workspace& workspace) {
   Splitter split(stage, next, workspace, stage.reduced_elements());
   TakenReduction reductions[kMaxSteps];
   const int count = take_reductions(stage, reductions);
+  const auto source = [&](int i) { return stage.values[reductions[i].step.src[0]].dtype; };
+  bool is_one_dtype = true;
+  for (int i = 1; i < count; ++i) is_one_dtype &= source(i) == source(0);
   for (int i = 0; i < count; ++i) {
     KernelStep& step = reductions[i].step;
     // Some read what has another dtype (reduce_source.h), but a workspace has one.
-    if (stage.values[step.src[0]].dtype != step.dtype)
+    if (!is_one_dtype && source(i) != step.dtype)
       step.src[0] = Splitter::add_cast(stage, step.src[0], step.dtype);
-    const StageAccess all = split.allocate(step.dtype);
+    const StageAccess all = split.allocate(source(i));
     split.reduce_in_next(reductions[i], all, step.dtype, reduce_order(step.aux));
     // The same elements along the dims of `stage`.
     StageAccess stored = all;

@@ -11,6 +11,7 @@
 #include "sim/timing/timing.h"
 #include "sim/timing/trace.h"
 #include "vm/region_util.h"
+#include "vm/verify/coverage.h"
 
 namespace dvm {
 namespace {
@@ -91,7 +92,7 @@ TEST(Mix, ComputesWhatTheReferenceDoes) {
     const Launch launch = mix.launch(globals);
     EXPECT_EQ(launch.program.header().kernel_type, vm::KernelType::cube);
     EXPECT_EQ(launch.handed.turns, 2);
-    vm::verify(launch.program.words());
+    vm::verify_launched(launch.program.words(), launch.handed.global);
     for (const vm::Follower& follower : launch.followers) {
       vm::verify(follower.program.words());
       EXPECT_EQ(follower.program.header().kernel_type, vm::KernelType::vector);

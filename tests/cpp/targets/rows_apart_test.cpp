@@ -37,7 +37,7 @@ void test_rows_apart(vm::Target& target, Insn insn, const Shape& s, int64_t apar
   const int64_t outputs = int64_t{s.m} * s.n;
   test.dst_strides = {outputs * int64_t{sizeof(R)}};
   Buffers buffers{to_bytes(values),
-                  std::vector<std::byte>(static_cast<size_t>(2 * outputs) * sizeof(R))};
+                  std::vector<std::byte>(static_cast<size_t>(s.m * columns) * sizeof(R))};
   run(target, test, buffers);
   const auto* result = reinterpret_cast<const R*>(buffers.back().data());
   for (int64_t column = 0; column < columns; ++column) {

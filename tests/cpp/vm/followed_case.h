@@ -11,6 +11,7 @@
 #include "vm/plain_core.h"
 #include "vm/region_util.h"
 #include "vm/target/cost.h"
+#include "vm/verify/coverage.h"
 
 namespace dvm::vm {
 
@@ -54,13 +55,15 @@ void run_launches(const Compiled& compiled, Call& call, F each) {
     globals.push_back(memory.empty() ? nullptr : memory.data());
   }
   compiled.all_launches(globals, [&](const Launch& launch) {
-    verify(launch.program.words());
+    verify_launched(launch.program.words(), launch.handed.global);
     PlainCore core(launch.program);
     const int64_t tiles = launch.program.header().tile_count;
     if (launch.followers.empty()) {
       run_tiles(launch.program, launch.globals, 0, tiles, core);
     } else {
-      for (const Follower& follower : launch.followers) verify(follower.program.words());
+      for (const Follower& follower : launch.followers) {
+        verify_launched(follower.program.words(), follower.makes ? launch.made.global : -1);
+      }
       verify_followers(launch);
       std::vector<std::byte> places(static_cast<size_t>(launch.place_bytes()));
       run_followed_tiles(launch, places.data(), 0, tiles, core);
