@@ -112,9 +112,6 @@ void hide_call_of_moved(PyObject* part) {
   PyErr_Restore(type, value, trace);
 }
 
-// The locals that the part about to run is given, which it takes over (begin_part).
-thread_local Ref* handed_on = nullptr;
-
 // Runs a function in parts (CompiledFunction::set_parts).
 PyObject* run_parts(PyObject* parts, PyObject* const* args, size_t nargsf, PyObject* keywords) {
   const Ref held = Ref::borrow(parts);  // the function may be given others meanwhile
@@ -125,25 +122,17 @@ PyObject* run_parts(PyObject* parts, PyObject* const* args, size_t nargsf, PyObj
     result = Ref::steal(PyObject_Vectorcall(function, given, count, names));
     if (!result && PyFunction_Check(function)) hide_call_of_moved(part);
   };
-  const auto hands_on = [&] {
+  const auto handed_on = [&] {
     return result && PyTuple_CheckExact(result.get()) && PyTuple_GET_SIZE(result.get()) > 0 &&
            PyTuple_GET_ITEM(result.get(), 0) == PyTuple_GET_ITEM(parts, 0);
   };
   run(1, args, nargsf, keywords);
-  for (Py_ssize_t i = 2; i < PyTuple_GET_SIZE(parts) && hands_on(); ++i) {
-    Ref locals = std::move(result);
-    Ref* const outer = std::exchange(handed_on, &locals);
+  for (Py_ssize_t i = 2; i < PyTuple_GET_SIZE(parts) && handed_on(); ++i) {
+    const Ref locals = std::move(result);
     PyObject* const* items = &PyTuple_GET_ITEM(locals.get(), 0);
     run(i, items + 1, static_cast<size_t>(PyTuple_GET_SIZE(locals.get()) - 1), nullptr);
-    handed_on = outer;
   }
   return result.release();
-}
-
-// Whether a call's arguments are such locals, and so gone when the original has run.
-bool are_handed_on(PyObject* const* arguments) {
-  return handed_on != nullptr && *handed_on && PyTuple_GET_SIZE(handed_on->get()) > 0 &&
-         arguments == &PyTuple_GET_ITEM(handed_on->get(), 0) + 1;
 }
 
 core::Loc first_line(const PyCodeObject* code) {
@@ -151,11 +140,6 @@ core::Loc first_line(const PyCodeObject* code) {
 }
 
 }  // namespace
-
-void begin_part() {
-  if (handed_on == nullptr) return;
-  const Ref dropped = std::exchange(*handed_on, {});
-}
 
 void CompiledFunction::observe(Observer observer) { g_observer = observer; }
 
@@ -422,14 +406,8 @@ PyObject* CompiledFunction::capture(PyObject* self, Call& call) {
   limits.most_opcodes = backoff_.most_opcodes(number, at_any_cost);
   if (may_skip_turns_ && !at_any_cost) limits.skip_turns_after = kSkipTurnsAfter;
   for (const auto& path : paths_) add_missed_turns(*path, limits.wanted_turns);
-  const bool gives_arguments = are_handed_on(bound);
   const double load = load_of(bound);
   Trace trace = trace_call(function, bound, std::move(limits));
-  std::vector<PyObject*> recorded_arguments;
-  if (gives_arguments) {
-    recorded_arguments = trace.record->arguments();
-    bound = recorded_arguments.data();
-  }
   const int64_t recorded = Backoff::now();
   const core::Recording& recording = trace.record->data();
   const Backoff::Traced traced{load,
@@ -454,8 +432,7 @@ PyObject* CompiledFunction::capture(PyObject* self, Call& call) {
     ++stats_.fallbacks;
     return trace.result.release();
   }
-  const auto count = gives_arguments ? std::ssize(recorded_arguments) : parameters_;
-  std::unique_ptr<Path> path = lower_(self, trace, bound, count, most);
+  std::unique_ptr<Path> path = lower_(self, trace, bound, parameters_, most);
   if (path == nullptr) {
     if (PyErr_Occurred()) return nullptr;
     ++stats_.fallbacks;
@@ -471,7 +448,7 @@ PyObject* CompiledFunction::capture(PyObject* self, Call& call) {
   }
   // The function itself may have replaced its code, or called itself, meanwhile.
   if (code.get() != code_.get()) return trace.result.release();
-  const size_t before = paths_.size();
+  const size_t count = paths_.size();
   const Path& installed = *install(std::move(path), paths_, roots_, !running_.any());
   const bool compiled = installed.reason().empty();
   backoff_.captured(number, stats_.hits, traced, Backoff::now() - recorded, compiled);
@@ -481,9 +458,9 @@ PyObject* CompiledFunction::capture(PyObject* self, Call& call) {
     ++stats_.fallbacks;
   }
   replaced_ = false;
-  if (paths_.size() > before) {
+  if (paths_.size() > count) {
     tell(self, history_.added(installed, number, std::move(why)));
-  } else if (before == known && !call.spares_opaque && compiled && !holds_loop(installed)) {
+  } else if (count == known && !call.spares_opaque && compiled && !holds_loop(installed)) {
     // Nobody else has made that path meanwhile. The call itself may have made what it lacked, such
     // as what a cache holds.
     if (!serves(bound)) backoff_.never_takes_its_call();

@@ -6,7 +6,6 @@
 
 #include "capture/cpython311/frame_recorder.h"
 #include "capture/cpython311/instructions_311.h"
-#include "capture/library/library.h"
 #include "opcode.h"
 
 namespace dvm::capture {
@@ -25,51 +24,17 @@ bool looks_at_lifetimes(PyObject* callee) {
   }
   if (!PyCFunction_Check(callee)) return false;
   PyObject* owner = PyCFunction_GET_SELF(callee);
-  if (owner == nullptr) return false;
-  const char* name = reinterpret_cast<PyCFunctionObject*>(callee)->m_ml->ml_name;
-  if (library_of(owner) != nullptr) return std::strcmp(name, "resize") == 0;
-  const PyModuleDef* definition = PyModule_CheckExact(owner) ? PyModule_GetDef(owner) : nullptr;
+  if (owner == nullptr || !PyModule_CheckExact(owner)) return false;
+  const PyModuleDef* definition = PyModule_GetDef(owner);
   if (definition == nullptr) return false;
+  const char* name = reinterpret_cast<PyCFunctionObject*>(callee)->m_ml->ml_name;
   return std::strcmp(definition->m_name, "gc") == 0 ||
          (std::strcmp(definition->m_name, "sys") == 0 && std::strcmp(name, "getrefcount") == 0);
 }
 
 PyTypeObject* as_type(PyObject* type) { return reinterpret_cast<PyTypeObject*>(type); }
 
-void refuse_look(PyObject* callee) {
-  if (looks_at_lifetimes(callee)) throw Unkeepable("lifetime-looked-at");
-}
-
 }  // namespace
-
-bool drops_nothing(int opcode) {
-  switch (opcode) {
-    case LOAD_FAST:
-    case LOAD_CONST:
-    case LOAD_GLOBAL:
-    case LOAD_DEREF:
-    case LOAD_CLOSURE:
-    case PUSH_NULL:
-    case COPY:
-    case SWAP:
-    case KW_NAMES:
-    case PRECALL:
-    case RESUME:
-    case JUMP_FORWARD:
-    case JUMP_BACKWARD:
-      return true;
-    default:
-      return false;
-  }
-}
-
-void check_callee(const DvmFrameView& f) {
-  const int below = f.opcode == CALL ? f.oparg + 1 : 2 + (f.oparg & 1);  // its last argument
-  if ((f.opcode != CALL && f.opcode != CALL_FUNCTION_EX) || f.depth < below) return;
-  PyObject* const* const callee = f.stack + f.depth - below;
-  const bool is_method = f.opcode == CALL && f.depth > below && callee[-1] != nullptr;
-  refuse_look(callee[is_method ? -1 : 0]);
-}
 
 using Kind = core::SeenEvent::Kind;
 using core::SeenNode;
@@ -122,7 +87,9 @@ void FrameRecorder::call(const DvmFrameView& f) {
     return event.kind == Kind::attribute && record_.data().operands_of(event)[0] == self;
   }();
   const NodeId callee = plain ? self : method;
-  if (callee != kNoNode) refuse_look(record_.object(callee));
+  if (callee != kNoNode && looks_at_lifetimes(record_.object(callee))) {
+    throw Unkeepable("lifetime-looked-at");
+  }
   method_self_ = looked_up ? self : kNoNode;
   if (looked_up) top(f.oparg + 1) = method;
   const int operands = plain || looked_up ? f.oparg + 1 : f.oparg + 2;
@@ -134,7 +101,6 @@ void FrameRecorder::call(const DvmFrameView& f) {
 }
 
 void FrameRecorder::call_ex(const DvmFrameView& f) {
-  check_callee(f);
   const int operands = f.oparg & 1 ? 3 : 2;
   method_self_ = kNoNode;
   add(Kind::call_ex, words().empty, tops(operands));

@@ -17,11 +17,6 @@ struct Shadow {
   std::vector<NodeId> locals, stack;
 };
 
-// Whether an instruction surely leaves all objects with whom they were.
-bool drops_nothing(int opcode);
-// Throws where the frame is about to call what shows how long objects live and who holds them.
-void check_callee(const DvmFrameView& f);
-
 class FrameRecorder {
  public:
   // `parameters`: a node per parameter slot of the frame. `may_stop`: the frame gives the next item

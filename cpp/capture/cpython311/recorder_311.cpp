@@ -37,7 +37,6 @@ class Recorder {
   // Called from C: whatever goes wrong here ends the recording, not the user's program.
   int on_event(PyFrameObject* frame, int what, PyObject* argument) noexcept {
     if (skipped_.is_on()) return on_skipped(frame, what);
-    if (record_.aborted() && record_.keeps_any()) return watch(frame, what);
     Followed* top = find_top(frame);
     if (what == PyTrace_OPCODE) {
       if (top == nullptr) return forward(frame, what, argument);
@@ -45,7 +44,6 @@ class Recorder {
         guarded(frame, [&] {
           check_nothing_in_flight();
           end_dropped();
-          if (std::exchange(may_have_dropped_, true)) record_.check_dropped();
           if (!record_.aborted()) before_opcode(frame, *top);
         });
       }
@@ -125,22 +123,6 @@ class Recorder {
                           waiting_.empty() && !record_.endings().any();
     if (may_skip && skipped_.begin(frame, top.frame, f, record_.wanted_turns())) return;
     top.frame.before_opcode(f);
-    may_have_dropped_ = !drops_nothing(f.opcode);
-  }
-
-  // The recording is over, but keeps what it has seen: until the program drops something and could
-  // see that it is still there.
-  int watch(PyFrameObject* frame, int what) noexcept {
-    dvm_frame_swap_opcodes(frame, 1);
-    guarded(frame, [&] {
-      record_.count_watched();
-      record_.check_dropped();
-      if (what == PyTrace_OPCODE) check_callee(dvm_frame_view(frame));
-    });
-    if (record_.keeps_any()) return 0;
-    dvm_frame_swap_opcodes(frame, 0);
-    PyEval_SetTrace(nullptr, nullptr);
-    return 0;
   }
 
   // Of what runs in the skipped turns of a loop, only the frame's lines count.
@@ -152,7 +134,6 @@ class Recorder {
     }
     if ((what != PyTrace_LINE && what != PyTrace_RETURN) || record_.aborted()) return 0;
     guarded(frame, [&] {
-      record_.check_dropped();
       const bool left =
           what == PyTrace_RETURN ||
           skipped_.pass(frames_.back().frame, dvm_frame_view(frame)) == SkippedTurns::Line::left;
@@ -190,23 +171,14 @@ class Recorder {
       unkeepable_ = true;
       record_.discard(reason.what(), here());
     } catch (const Unrecordable& reason) {
-      abort(reason.what(), here());
+      record_.abort(reason.what(), here());
     } catch (const std::exception& error) {
-      abort(std::string("recorder-failed\n") + error.what(), here());
+      record_.abort(std::string("recorder-failed\n") + error.what(), here());
     }
     // An error left behind would surface in the program.
     if (PyErr_Occurred()) {
       PyErr_Clear();
-      abort("recorder-failed\nan error of the interpreter", here());
-    }
-  }
-
-  // What was recorded stands if it is of use, and somebody can watch what the program drops.
-  void abort(std::string reason, core::Loc loc) {
-    if (record_.is_over_limit() || previous_ != nullptr) {
-      record_.discard(std::move(reason), loc);
-    } else {
-      record_.abort(std::move(reason), loc);
+      record_.abort("recorder-failed\nan error of the interpreter", here());
     }
   }
 
@@ -292,7 +264,7 @@ class Recorder {
   // What the last instruction has dropped, and only the recording still has, comes to its end now.
   void end_dropped() {
     if (!record_.endings().any()) return;
-    std::vector<PyObject*> dropped = record_.dropped_endings();
+    std::vector<PyObject*> dropped = record_.endings().dropped();
     std::erase_if(dropped, [&](PyObject* generator) {
       return !waiting_.contains(generator) || std::ranges::count(dropped_, generator) > 0;
     });
@@ -492,7 +464,6 @@ class Recorder {
   std::vector<Shadow> spare_;                        // of frames that are over
   std::vector<NodeId> enter_operands_;               // of one event; a member for its memory's sake
   bool unkeepable_ = false;
-  bool may_have_dropped_ = true;  // the last instruction, something that the recording holds
   SkippedTurns skipped_;
   std::vector<PyObject*> dropped_;  // and not finished yet: those that are in turn, last first
   size_t dying_depth_ = 0;  // of the frames, where one that the program has dropped finishes

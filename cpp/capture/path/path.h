@@ -120,8 +120,6 @@ struct Path {
   // registers of arrays they write into, and whether they build on what was read before.
   std::vector<int32_t> writes;
   bool keeps_lock = false;
-  // Steps behind the commit that may drop what others see die (dropped_values.h).
-  std::vector<int32_t> drops;
 
   // The path this one leaves, and at which of its steps.
   const Path* parent = nullptr;

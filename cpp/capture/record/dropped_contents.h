@@ -8,13 +8,15 @@
 
 #include <cstddef>
 #include <unordered_set>
+#include <vector>
 
-#include "capture/record/lifetimes.h"
+#include "core/graph/recording.h"
 
 namespace dvm::capture {
 
-// Gives back what the program has dropped; returns the bytes of it that could not be had. An array
-// is dropped at most once: it is in `dropped` from then on.
-size_t drop_contents(const Lifetimes& lifetimes, std::unordered_set<const void*>& dropped);
+// Gives back what only the recording of these nodes holds; returns the bytes of it that could not
+// be had. An array is dropped at most once: it is in `dropped` from then on.
+size_t drop_contents(const std::vector<core::SeenNode>& nodes,
+                     std::unordered_set<const void*>& dropped);
 
 }  // namespace dvm::capture

@@ -73,31 +73,20 @@ Ref made(PyObject* object) {
 
 Record::~Record() { release(); }
 
-// Destructors may run any code, so that nothing here may still refer to what is dropped. What
-// something else of it holds comes first, so that it dies when and as that lets it go.
+// Destructors may run any code, so that nothing here may still refer to what is dropped.
 void Record::release() {
-  core::Recording left;
-  left.aborted = data_.aborted, left.aborted_at = data_.aborted_at, left.opcodes = data_.opcodes;
-  if (is_over_limit()) left.events = data_.events;  // only counted from here on
-  const core::Recording dropped = std::exchange(data_, std::move(left));
+  const core::Recording dropped = std::exchange(data_, {});
   const auto kept = std::exchange(kept_, {});
   const auto snapshots = std::exchange(snapshots_, {});
   endings_ = {};
-  std::vector<PyObject*> last;
   for (const SeenNode& node : dropped.nodes) {
-    for (const core::HostHandle handle : {node.object, node.scope}) {
-      if (PyObject* const object = as_object(handle); lifetimes_.is_within(object)) {
-        Py_DECREF(object);
-      } else if (object != nullptr) {
-        last.push_back(object);
-      }
-    }
+    Py_XDECREF(as_object(node.object));
+    Py_XDECREF(as_object(node.scope));
   }
-  lifetimes_.clear();
-  for (PyObject* const object : last) Py_DECREF(object);
 }
 
 void Record::discard(std::string reason, core::Loc loc) {
+  if (aborted()) return;
   release();
   abort(std::move(reason), loc);
 }
@@ -107,8 +96,6 @@ NodeId Record::add_node(SeenNode node) {
   const NodeId id = data_.add(node);
   Py_XINCREF(as_object(node.object));
   Py_XINCREF(as_object(node.scope));
-  lifetimes_.hold(as_object(node.object));
-  lifetimes_.hold(as_object(node.scope));
   return id;
 }
 
@@ -121,16 +108,6 @@ NodeId Record::argument(int slot, PyObject* object, bool collected) {
     take_snapshot(node);
   }
   return id;
-}
-
-std::vector<PyObject*> Record::arguments() const {
-  std::vector<PyObject*> all;
-  for (const SeenNode& node : data_.nodes) {
-    if (node.origin == SeenNode::Origin::argument && node.index == std::ssize(all)) {
-      all.push_back(as_object(node.object));
-    }
-  }
-  return all;
 }
 
 NodeId Record::preset(PyObject* function, int slot, PyObject* object) {
@@ -240,7 +217,6 @@ void Record::take_snapshot(SeenNode& node) {
                     : PyDict_Check(container) ? items_of(container)
                     : is_deque(container)     ? made(PySequence_Tuple(container))
                                               : made(PyFrozenSet_New(container));
-    lifetimes_.hold_contents(found->second.get());
   }
   node.snapshot = found->second.get();
 }
@@ -255,10 +231,7 @@ void Record::keep_layout(NodeId node, PyObject* name) {
       [&](auto text) { return PyUnicode_CompareWithASCIIString(name, text) == 0; });
   if (!lays_out) return;
   const auto [found, added] = snapshots_.try_emplace(array);
-  if (added) {
-    found->second = made(library->alias(array));
-    lifetimes_.hold_contents(found->second.get());
-  }
+  if (added) found->second = made(library->alias(array));
   data_.node(node).snapshot = found->second.get();
 }
 
@@ -365,8 +338,7 @@ NodeId Record::met(PyObject* object) {
 void Record::keep_result(PyObject* object) {
   kept_bytes_ += bytes_of(object);
   if (kept_bytes_ < next_drop_) return;
-  check_dropped();
-  kept_bytes_ = drop_contents(lifetimes_, dropped_);  // what the program holds costs nothing
+  kept_bytes_ = drop_contents(data_.nodes, dropped_);  // what the program holds costs nothing
   if (kept_bytes_ > kMaxKeptBytes) throw Unkeepable("much-memory");
   next_drop_ = std::min(kept_bytes_ + kDropEvery, kMaxKeptBytes + 1);
 }

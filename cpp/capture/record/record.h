@@ -17,7 +17,6 @@
 
 #include "capture/py.h"
 #include "capture/record/endings.h"
-#include "capture/record/lifetimes.h"
 #include "core/graph/recording.h"
 
 namespace dvm::capture {
@@ -102,12 +101,11 @@ class Record {
   void ask_ends(Ends ends) { ends_ = std::move(ends); }
   // Those of which nobody has said so.
   const Endings& endings() const { return endings_; }
-  std::vector<PyObject*> dropped_endings() const { return endings_.dropped(lifetimes_); }
   void set_ended(PyObject* generator) { endings_.forget(generator); }
 
   void set_result(NodeId node) { data_.result = node; }
   void limit(Limits limits) { limits_ = std::move(limits); }
-  bool is_over_limit() const { return stopped_ || data_.opcodes + watched_ > limits_.most_opcodes; }
+  bool is_over_limit() const { return stopped_ || data_.opcodes > limits_.most_opcodes; }
   [[noreturn]] void stop() {
     stopped_ = true;
     throw Unrecordable("long-call\n" + std::to_string(data_.events.size()));
@@ -117,32 +115,16 @@ class Record {
   // A trace event, of a line mostly, in turns of a loop that were run and that it does not tell of.
   void count_skipped() { ++skipped_; }
   int64_t skipped() const { return skipped_; }
-  // By parameter slot; none, where nothing is kept.
-  std::vector<PyObject*> arguments() const;
   // A node for what a variable holds behind such turns: the next event is said to have made it.
   NodeId met(PyObject* object);
   void count_opcode() {
     ++data_.opcodes;
     if (is_over_limit()) stop();
   }
-  // One behind the end of the recording, while that keeps what it has.
-  void count_watched() {
-    ++watched_;
-    if (is_over_limit()) stop();
-  }
   void abort(std::string reason, core::Loc loc);    // the first reason wins
   void discard(std::string reason, core::Loc loc);  // ... and forget all that was recorded
   bool aborted() const { return !data_.aborted.empty(); }
-  void keep(PyObject* object) {
-    kept_.push_back(Ref::borrow(object));
-    lifetimes_.hold(object);
-  }
-  // Lets go of all where the program could see that something which it has dropped is still there.
-  void check_dropped() {
-    if (!lifetimes_.look()) throw Unkeepable("object-tells-end");
-  }
-  // Whether it keeps objects that the program may drop yet.
-  bool keeps_any() const { return !data_.nodes.empty(); }
+  void keep(PyObject* object) { kept_.push_back(Ref::borrow(object)); }
 
  private:
   // So much new memory, and what the program has dropped of it is looked for.
@@ -176,11 +158,10 @@ class Record {
   core::Recording data_;
   Limits limits_;
   bool stopped_ = false;
-  int64_t skipped_ = 0, watched_ = 0;
+  int64_t skipped_ = 0;
   Ends ends_;
   std::unordered_set<PyObject*> ending_;  // generators that do
   Endings endings_;
-  Lifetimes lifetimes_;
   std::vector<Ref> kept_;
   size_t kept_bytes_ = 0;  // at most, of arrays that only the recording holds
   size_t next_drop_ = kDropEvery;

@@ -122,6 +122,24 @@ class Counting final : public vm::Target {
   const vm::TargetTraits& traits_;
 };
 
+// Of two NaNs the processor's multiplication gives the first, and the compiler decides which that
+// is.
+std::vector<std::byte> without_signs_of_nans(const StridedArray& array) {
+  std::vector<std::byte> memory = array.memory;
+  core::dispatch(array.view.dtype, [&]<DType D>() {
+    if constexpr (core::is_floating(D)) {
+      using T = core::Storage<D>;
+      for (size_t at = 0; at + sizeof(T) <= memory.size(); at += sizeof(T)) {
+        T value;
+        std::memcpy(&value, memory.data() + at, sizeof(T));
+        if (core::scalar::ne{}(value, value) == 0) continue;
+        memory[at + sizeof(T) - 1] &= std::byte{0x7f};
+      }
+    }
+  });
+  return memory;
+}
+
 // Returns how many Programs it took.
 template <typename Run>
 int expect_alike(const StridedArray& result, const vm::TargetTraits& traits, Run run) {
@@ -136,7 +154,7 @@ int expect_alike(const StridedArray& result, const vm::TargetTraits& traits, Run
   const Outcome host = on(*cpu, result), program = on(sim, again);
   EXPECT_EQ(host.done, program.done);
   EXPECT_EQ(int{host.raised}, int{program.raised});
-  EXPECT_EQ(result.memory, again.memory);
+  EXPECT_EQ(without_signs_of_nans(result), without_signs_of_nans(again));
   return sim.programs;
 }
 

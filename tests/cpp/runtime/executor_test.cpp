@@ -313,17 +313,6 @@ TEST(Executor, TimesAddUp) {
   host.release(input.owner);
 }
 
-TEST(ExecutionContext, IsReleasedInReverse) {
-  ExecutionContext& outer = ExecutionContext::acquire();
-  ExecutionContext& inner = ExecutionContext::acquire();
-  EXPECT_NE(&outer, &inner);
-  EXPECT_THROW(ExecutionContext::release(outer), core::Error);
-  ExecutionContext::release(inner);
-  ExecutionContext::release(outer);
-  EXPECT_EQ(&ExecutionContext::acquire(), &outer);
-  ExecutionContext::release(outer);
-}
-
 // As calls of greenlets do, which may go on in any order.
 TEST(ExecutionContext, ContextsEndInAnyOrder) {
   for (int first = 0; first < 3; ++first) {

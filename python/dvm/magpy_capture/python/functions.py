@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from dvm import _dvm, reasons
+from dvm import reasons
 from dvm.classes import is_mutable_class
 from dvm.magpy_capture.libraries import is_plain_array
 from dvm.magpy_capture.meanings import means
@@ -225,11 +225,6 @@ class PythonFunctions(Part):
                 if not self.instances.guard_metaclass(parent, "__subclasscheck__"):
                     raise refuse(reasons.ISINSTANCE, describe(Literal(parent)))
         return Literal(issubclass(child, parents))
-
-    @means(_dvm.begin_part)
-    def begin_part(self) -> Abstract:
-        """A part of a function takes over its locals, from which a replay drops none."""
-        return NONE
 
     @means(callable)
     def is_callable(self, value: Abstract) -> Abstract:

@@ -1,1 +1,0 @@
-"""Programs that see when objects die, what answers after that, and what is looked up of them."""
