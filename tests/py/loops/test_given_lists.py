@@ -150,8 +150,8 @@ def test_any_length_is_one_path(name: str, make: Any) -> None:
             compiled = dvm.compile(function)
             for length in LENGTHS:
                 compare(function, compiled, (make(map(KINDS[kind], range(length))),))
-            # Of mixed ones a turn goes another way for each two types: a path that no other call takes
-            # is not made again and again.
+            # Of mixed ones a turn goes another way for each two types: a path that no other call
+            # takes is not made again and again.
             if kind != "mixed":
                 assert compiled.stats.fallbacks == 0, compiled.fallback_reasons
                 assert compiled.stats.captures <= 5, (kind, compiled.why_recompiled())

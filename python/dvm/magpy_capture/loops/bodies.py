@@ -23,7 +23,8 @@ from dvm.magpy_capture.python.kinds import NUMBERS, is_number, is_view_type, may
 
 #: steps that find what is no variable of the loop
 FETCHES = frozenset(
-    "variable cell cell_of contents preset attribute getattr class_attribute class_order key cached".split()
+    "variable cell cell_of contents preset key cached".split()
+    + "attribute getattr class_attribute class_order".split()
 )
 #: steps that make something new of what they are given
 COMPUTES = frozenset("run operator call own tuple list slice set dict string format".split())
