@@ -128,6 +128,8 @@ def backend(
 
     try:
         return compiled(decompositions())
+    except torch._dynamo.exc.RestartAnalysis:
+        raise  # no refusal: Dynamo traces once more, knowing better
     except Exception:
         if handed_over:
             raise

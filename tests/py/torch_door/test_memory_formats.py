@@ -79,7 +79,7 @@ def marked(case: Case) -> Any:
     return pytest.param(case, id=str(case), marks=marks)
 
 
-@pytest.mark.parametrize("case", map(marked, CASES))
+@pytest.mark.parametrize("case", [*map(marked, CASES)])
 def test_everything_seen_is_as_eager_torch_has_it(case: Case) -> None:
     function = case.function()
     compiled = torch.compile(function, backend="dvm", dynamic=case.dynamic or None)
