@@ -5,6 +5,8 @@ target_include_directories(dvm_options INTERFACE ${PROJECT_SOURCE_DIR}/cpp)
 # -ffp-contract=off: no FMA across operations the user wrote, which would round once for two of them.
 target_compile_options(dvm_options INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Werror
                                              -ffp-contract=off)
+# Messages name files from the root of the sources: the same on every machine, and cached for all.
+target_compile_options(dvm_options INTERFACE -fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=)
 target_compile_definitions(dvm_options INTERFACE $<$<CONFIG:Debug>:_GLIBCXX_ASSERTIONS>)
 if(DVM_SANITIZE)
   target_compile_options(dvm_options INTERFACE -fsanitize=${DVM_SANITIZE} -fno-omit-frame-pointer
