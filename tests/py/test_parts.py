@@ -33,10 +33,17 @@ def used_by(kind: type[Part]) -> set[str]:
 @pytest.mark.parametrize("name", PARTS)
 def test_a_part_is_handed_what_it_uses_and_no_more(name: str) -> None:
     kind = lowering.PARTS[name]
-    assert kind.__bases__ == (Part,)
-    used = used_by(kind)
-    parts = {*lowering.PARTS, "lowering", "library"} - {name}
-    assert set(lowering.NEEDS[name]) == used & parts - set(vars(kind))
+    layer, *interfaces = kind.__bases__
+    assert layer in lowering.LAYERS
+    assert all(getattr(interface, "_is_protocol", False) for interface in interfaces)
+    assert set(lowering.NEEDS[name]) == used_by(kind) & set(lowering.NAMED) - set(vars(kind))
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_a_part_is_named_once_and_never_asks_for_itself(name: str) -> None:
+    kind = lowering.PARTS[name]
+    assert [each for each, named in lowering.NAMED.items() if named == kind.__name__] == [name]
+    assert name not in used_by(kind)
 
 
 def test_a_meaning_is_of_a_part_or_of_the_whole_lowering() -> None:
@@ -44,7 +51,7 @@ def test_a_meaning_is_of_a_part_or_of_the_whole_lowering() -> None:
     assert len(meanings) > 200
     for meaning in meanings - set(lowering.HOLDERS):
         first = next(iter(inspect.signature(meaning).parameters.values()))
-        assert first.annotation == "Lowering"
+        assert first.annotation in [layer.__name__ for layer in lowering.LAYERS]
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)

@@ -55,6 +55,21 @@ def is_told(value: Any) -> bool:
     return any(library.is_told(value) for library in LIBRARIES)
 
 
+def is_function(thing: Any) -> bool:
+    """Whether it is a function of a library's, whose result follows from its arguments alone."""
+    return any(library.is_function(thing) for library in LIBRARIES)
+
+
+def writes(function: Any) -> bool:
+    """Whether it is a function of a library's that writes into its first argument."""
+    return any(library.writes(function) for library in LIBRARIES)
+
+
+def makes_new(function: Any) -> bool:
+    """Whether its result is always new memory."""
+    return any(library.makes_new(function) for library in LIBRARIES)
+
+
 def owned(function: Any) -> bool:
     """Whether a function of Python is a library's own."""
     return any(library.owns(function) for library in LIBRARIES)
@@ -71,5 +86,6 @@ __all__ = [
         "SCALARS",
         "UNCHANGING",
     ),
-    *("has_equals", "is_array", "is_plain_array", "is_scalar", "is_single", "is_told", "owned"),
+    *("has_equals", "is_array", "is_function", "is_plain_array", "is_scalar", "is_single"),
+    *("is_told", "makes_new", "owned", "writes"),
 ]

@@ -62,6 +62,13 @@ class Library(Protocol):
     def is_told(self, seen: Any) -> bool:
         """Whether it is a dtype of which the core tells equal ones."""
 
+    @property
+    def bare(self) -> tuple[type, ...]:
+        """Classes of arrays whose whole content is their own memory."""
+
+    def beside(self, array: Array) -> tuple[str, ...]:
+        """Attributes in which it keeps more of its content: a mask."""
+
     def is_compound(self, array: Array) -> bool:
         """Whether the array keeps more than its elements: a mask."""
 
@@ -85,6 +92,15 @@ class Library(Protocol):
 
     def overlaps_itself(self, array: Array) -> bool:
         """Whether some of its elements share memory."""
+
+    def is_function(self, thing: Any) -> bool:
+        """Whether it is a public function whose result follows from its arguments alone."""
+
+    def writes(self, function: Any) -> bool:
+        """Whether it is a function whose effect is that it writes into its first argument."""
+
+    def makes_new(self, function: Any) -> bool:
+        """Whether its result is always new memory."""
 
     def owns(self, function: Any) -> bool:
         """Whether a function of Python is the library's own."""

@@ -10,10 +10,11 @@ import numpy as np
 
 from dvm import _dvm, classes, reasons
 from dvm.magpy_capture.loops.known import KnownLoops
-from dvm.magpy_capture.lowering import Findings, Lowering
+from dvm.magpy_capture.lowering import Lowering
 from dvm.magpy_capture.path.graphs import Modes
 from dvm.magpy_capture.path.spec import NotCapturable, OutOfTime, PathSpec, Steps
 from dvm.magpy_capture.python.varying import KnownValues
+from dvm.magpy_capture.recording.findings import Findings
 
 
 def lower(
@@ -40,8 +41,8 @@ def lower(
     known = KnownLoops() if loops is None else loops
     known_values = KnownValues() if varying is None else varying
     while True:
-        lowering = Lowering(
-            spec, recording, function, entry, found, deadline, has_paths, known, known_values
+        lowering = Lowering.begin(
+            spec, recording, function, entry, found, deadline, has_paths, known, known_values, lower
         )
         refusal = refusal_of(lowering)
         if refusal is None or not (lowering.varying.pin() or lowering.walk.found_out(found)):

@@ -4,7 +4,8 @@
     def kron(self, a: Abstract, b: Abstract) -> Tensor: ...
 
 The arguments are abstract values, by position and by name as the program gave them; the signature
-is that of the function itself. An array method is named as np.ndarray has it. What raises
+is that of the function itself, but for `seen`: what the recorded call returned, by that name alone
+where it is asked for. An array method is named as np.ndarray has it. What raises
 NotCapturable has no meaning in that form: NumPy's own function is called then.
 """
 
@@ -12,7 +13,7 @@ from __future__ import annotations
 
 import types
 from collections.abc import Callable, Iterable
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
@@ -21,6 +22,19 @@ from dvm.classes import mro_of
 Meaning = Callable[..., Any]
 Handler = TypeVar("Handler", bound=Meaning)
 
+
+class Meanings(Protocol):
+    """Who has registered what: the way up from a call to the part that knows it."""
+
+    def holder(self, meaning: Meaning) -> Any:
+        """What the meaning of a function is given first."""
+
+    def handler(self, kind: str) -> Any:
+        """What lowers events of that kind."""
+
+
+#: those that are told what the recorded call returned, by the name `seen`
+SEEING: set[Meaning] = set()
 #: function -> what it means: a method of a part of the lowering
 FUNCTIONS: dict[Any, Meaning] = {}
 #: the same of array methods, by name
@@ -36,6 +50,9 @@ def means(*things: Any) -> Callable[[Handler], Handler]:
                 METHODS[thing.__name__] = handler
             else:
                 FUNCTIONS[thing] = handler
+        code = handler.__code__
+        if "seen" in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]:
+            SEEING.add(handler)
         return handler
 
     return register
@@ -46,7 +63,9 @@ CALLS: dict[Any, Meaning] = {}
 #: kind of function -> the same
 CALLS_OF: dict[type, Meaning] = {}
 #: kind of abstract value -> what calls of its methods mean: (base, name, positional, named, seen)
-METHODS_OF: dict[type, Meaning] = {}
+METHODS_OF: dict[Any, Meaning] = {}
+#: kind of object, by its id -> how one is read: (register, seen, external)
+ADOPTS: dict[int, Meaning] = {}
 #: kind of abstract value -> what its attributes are: (base, name, seen)
 ATTRIBUTES_OF: dict[type, Meaning] = {}
 
@@ -69,14 +88,25 @@ def calls_of(*kinds: type) -> Callable[[Handler], Handler]:
     return _registers(CALLS_OF, kinds)
 
 
-def methods_of(*kinds: type) -> Callable[[Handler], Handler]:
-    """Register what calls of methods mean, of these kinds of abstract values."""
-    return _registers(METHODS_OF, kinds)
+def methods_of(*kinds: type, names: Iterable[str] = ()) -> Callable[[Handler], Handler]:
+    """Register what calls of methods mean, of these kinds of abstract values.
+
+    names: of some methods alone, which a kind has in another way than those it inherits from.
+    """
+    return _registers(METHODS_OF, [(k, name) for k in kinds for name in names] or kinds)
 
 
 def attributes_of(*kinds: type) -> Callable[[Handler], Handler]:
     """Register what attributes are, of these kinds of abstract values."""
     return _registers(ATTRIBUTES_OF, kinds)
+
+
+def adopts(*kinds: type) -> Callable[[Handler], Handler]:
+    """Register how objects of these classes are read: the caller's own if they are external.
+
+    By id, for a metaclass may say what the hash of a class is.
+    """
+    return _registers(ADOPTS, map(id, kinds))
 
 
 def of_kind(table: dict[type, Meaning], kind: type) -> Meaning | None:
@@ -87,7 +117,34 @@ def of_kind(table: dict[type, Meaning], kind: type) -> Meaning | None:
     return None
 
 
+def method_of(kind: type, name: str) -> Meaning | None:
+    """What calls of that method mean, of the kind of abstract value or the nearest it is one of."""
+    for cls in mro_of(kind):
+        if (meaning := METHODS_OF.get((cls, name)) or METHODS_OF.get(cls)) is not None:
+            return meaning
+    return None
+
+
 __all__ = [
-    *("ATTRIBUTES_OF", "CALLS", "CALLS_OF", "FUNCTIONS", "METHODS", "METHODS_OF", "Meaning"),
-    *("attributes_of", "calls_of", "calls_of_each", "means", "methods_of", "of_kind"),
+    *(
+        "ADOPTS",
+        "ATTRIBUTES_OF",
+        "CALLS",
+        "CALLS_OF",
+        "FUNCTIONS",
+        "METHODS",
+        "METHODS_OF",
+        "SEEING",
+    ),
+    *("Meaning", "Meanings"),
+    *(
+        "adopts",
+        "attributes_of",
+        "calls_of",
+        "calls_of_each",
+        "means",
+        "method_of",
+        "methods_of",
+        "of_kind",
+    ),
 ]

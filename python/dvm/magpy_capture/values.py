@@ -91,6 +91,12 @@ class Content:
     make: Callable[[], int] | None = None
     spine: range = field(default_factory=lambda: range(0))
 
+    def read(self) -> int:
+        """Its graph value."""
+        if self.make is not None:
+            self.value, self.make = self.make(), None
+        return self.value
+
 
 @dataclass(eq=False)
 class Storage:
@@ -136,6 +142,7 @@ class MaybeView:
 
     born, source: version of the base's memory when it was made, and the base's value then.
     again, back: from the base's graph value to this one's, with its axes in C order, and back.
+    decide: makes the path for calls in which it is a view, or for those with a copy.
     made: whether some step makes it, and so checks that the sizes allow it.
     """
 
@@ -143,6 +150,7 @@ class MaybeView:
     source: int
     again: Callable[[int], int]
     back: Callable[[int], int] | None
+    decide: Callable[[], None]
     made: bool = False
 
     @property
@@ -807,6 +815,8 @@ class Gone:
 
 
 Abstract = Any
+#: Arguments by name.
+Named = dict[str, Abstract]
 
 
 def resolve(value: Abstract) -> Abstract:
@@ -823,3 +833,21 @@ def is_literal(value: Abstract, wanted: Any) -> bool:
 
 def is_none(value: Abstract) -> bool:
     return is_literal(value, None)
+
+
+def own_register(value: Abstract) -> int:
+    """The register of an object of the caller, or -1 for one the program made."""
+    if isinstance(value, Tensor):
+        return value.storage.register if value.base is None else -1
+    return int(getattr(value, "register", -1))
+
+
+def of_key(key: Any) -> Abstract:
+    """The value of which it is the key, in a dict or a set of abstract values."""
+    if isinstance(key, (Instance, IdNumber)):
+        return key
+    if type(key) is tuple:
+        parts = list(map(of_key, key))
+        if not all(isinstance(part, Literal) for part in parts):
+            return Sequence(parts)
+    return Literal(key)

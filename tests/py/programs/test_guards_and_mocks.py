@@ -107,12 +107,14 @@ def owner(array: Any) -> Any:
 def lowered(program: Program, monkeypatch: pytest.MonkeyPatch) -> Lowered:
     """Record and lower the first call of the program that becomes a path."""
     reach = Objects.reach
-    of: dict[Any, dict[int, Any]] = {}  # one for each attempt, the last one counts
+    of: dict[int, dict[int, Any]] = {}  # one for each attempt, the last one counts
+    attempts: list[Any] = []  # kept, so that their ids are
 
     def noting(self: Any, fetch: Any, seen: Any, name: Any = None) -> Any:
         def noted() -> int:
             register: int = fetch()
-            of.setdefault(self, {})[register] = seen
+            attempts.append(self.reached)
+            of.setdefault(id(self.reached), {})[register] = seen
             return register
 
         return reach(self, noted, seen, name)

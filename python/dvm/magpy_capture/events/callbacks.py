@@ -19,14 +19,14 @@ from dvm import classes, reasons
 from dvm.handlers import is_of_a_signal
 from dvm.magpy_capture.events.callees import FUNCTIONS
 from dvm.magpy_capture.events.functions_run import defines, runs
+from dvm.magpy_capture.events.layer import WalkPart
 from dvm.magpy_capture.events.recorded import Operands
 from dvm.magpy_capture.events.special_methods import looked_up
-from dvm.magpy_capture.libraries import ELEMENTWISE, INEXACT, SCALARS, is_array
-from dvm.magpy_capture.numpy.tables import is_numpy_function
-from dvm.magpy_capture.part import Part
-from dvm.magpy_capture.path.program import MISSING, describe
+from dvm.magpy_capture.libraries import ELEMENTWISE, INEXACT, SCALARS, is_array, is_function
+from dvm.magpy_capture.objects.caller import Caller
+from dvm.magpy_capture.path.program import describe
 from dvm.magpy_capture.path.spec import BodyRaised, NotCapturable, refuse
-from dvm.magpy_capture.python.kinds import GETTERS, class_attribute, own_attribute
+from dvm.magpy_capture.python.kinds import GETTERS, MISSING, class_attribute, own_attribute
 from dvm.magpy_capture.python.tables import PURE
 from dvm.magpy_capture.values import (
     Abstract,
@@ -59,16 +59,15 @@ ASKED = (abs, float, int, max, min)
 CONTAINERS = (ListValue, DictValue, SetValue, DequeValue, Sequence, Instance)
 
 
-class Callbacks(Part):
+class Callbacks(WalkPart, Caller):
     """Runs over the events, and into the bodies of callbacks where a value asks for them."""
 
     needs = (
-        "callees calls exceptions flow host_operations instances outputs program python recorded "
-        "walk"
+        "callees calls exceptions flow generators host_operations instances outputs program "
+        "python record recorded walk"
     )
 
-    def __init__(self, events: list[Any], begin: int) -> None:
-        self.events = events
+    def __init__(self, begin: int) -> None:
         self.begin = self.number = begin  # of the event that comes next
         self._depth = 0
         self._over: dict[int, int] = {}  # where bodies begin that were lowered before -> their end
@@ -78,12 +77,12 @@ class Callbacks(Part):
     # ---- events
 
     def on_calls_back(self, _n: str, operands: Operands, *_: Any) -> None:
-        name = getattr(self.recorded.seen(operands[0]), "__qualname__", "a function")
+        name = getattr(self.record.seen(operands[0]), "__qualname__", "a function")
         raise refuse(reasons.C_CODE_CALLS_BACK, name)
 
     def raised_at(self, number: int) -> int:
         """Where the event before `number` ended with an exception of its own; -1: it did not."""
-        events = self.events
+        events = self.record.events
         while number < len(events) and events[number][0] in ("calls_back", *RESUMING):
             number = body_end(events, number)
             if not number:
@@ -93,15 +92,20 @@ class Callbacks(Part):
     def next_callback(self) -> Any:
         """The function whose body C code ran next, or None."""
         self.skip()
-        if self.number == len(self.events) or self.events[self.number][0] != "calls_back":
+        if (
+            self.number == len(self.record.events)
+            or self.record.events[self.number][0] != "calls_back"
+        ):
             return None
-        return self.recorded.seen(self.events[self.number][2][0])
+        return self.record.seen(self.record.events[self.number][2][0])
 
     def on_unpack(self, name: str, operands: Operands, *rest: Any) -> Abstract:
         """The bodies that an iterator ran stand behind the events of all its parts."""
         here = end = self.number
-        while end < len(self.events) and self.events[end][0] == "unpack":
-            if self.events[end][2] != operands or self.events[end][1].startswith("0/"):
+        while end < len(self.record.events) and self.record.events[end][0] == "unpack":
+            if self.record.events[end][2] != operands or self.record.events[end][1].startswith(
+                "0/"
+            ):
                 break
             end += 1
         self.number = end
@@ -133,10 +137,8 @@ class Callbacks(Part):
         arguments = [resolve(argument) for argument in arguments]
         if isinstance(function, CompareKey):
             return CompareKey(function.function, arguments[0])
-        before = self.calls.seen_result
         seen = self._answer(function, arguments, named)
         value = self.calls.call(function, arguments, named, seen)
-        self.calls.seen_result = before
         if seen is not None:
             self.recorded.check(value, seen)
         return value
@@ -161,10 +163,10 @@ class Callbacks(Part):
 
     def pass_by_body(self) -> bool:
         """Pass by the body that C code ran next; False where it changed what it did not make."""
-        begin, end = self.number, body_end(self.events, self.number)
-        for kind, _, operands, *_ in self.events[begin:end]:
+        begin, end = self.number, body_end(self.record.events, self.number)
+        for kind, _, operands, *_ in self.record.events[begin:end]:
             if kind.startswith(("store", "delete")):
-                origin, made = self.recorded.nodes[operands[0]][:2]
+                origin, made = self.record.nodes[operands[0]][:2]
                 own = origin == "event" and begin <= made < end
                 if kind in ("store_global", "store_cell") or not own:
                     return False
@@ -173,8 +175,8 @@ class Callbacks(Part):
 
     def pass_by_bodies(self) -> None:
         while self.next_callback() is not None:
-            end = body_end(self.events, self.number)
-            if not end or self.events[end - 1][1] == "raised":
+            end = body_end(self.record.events, self.number)
+            if not end or self.record.events[end - 1][1] == "raised":
                 return
             self._pass_to(end)
 
@@ -207,7 +209,7 @@ class Callbacks(Part):
         if self._depth == MAX_DEPTH:
             raise refuse(reasons.CALLBACKS_WITHIN_CALLBACKS_DEEP, MAX_DEPTH)
         self._depth += 1
-        at, seen_result, pending = self.program.at, self.calls.seen_result, self.recorded.pending
+        at, pending = self.program.at, self.recorded.pending
         self.recorded.pending = None  # of a body before: this one was not followed
         try:
             yield
@@ -216,8 +218,12 @@ class Callbacks(Part):
             raise
         finally:
             self._depth -= 1
-            self.program.at, self.calls.seen_result = at, seen_result
-            self.recorded.pending = pending
+            self.program.at, self.recorded.pending = at, pending
+
+    def begun(
+        self, callee: Abstract, positional: list[Abstract], named: dict[str, Abstract], seen: Any
+    ) -> Abstract:
+        return self.generators.made(callee, positional, named, seen)
 
     def _call_back(
         self, callee: Abstract, positional: list[Abstract], named: dict[str, Abstract]
@@ -241,7 +247,7 @@ class Callbacks(Part):
             self.instances.guard_lifetime(cls)
             made = Instance(cls)
         elif issubclass(cls, BaseException) and body is not None:
-            this = self.recorded.seen(self.events[self.number + 1][4])
+            this = self.record.seen(self.record.events[self.number + 1][4])
             made = self.exceptions.new_exception(cls, maker, positional, named, this)
         else:
             raise refuse(reasons.MAKING_OBJECT_TYPE, classes.name_of(cls))
@@ -276,12 +282,12 @@ class Callbacks(Part):
         """Bind the values that C code gave, and enter the body."""
         self.callees.enter_function(function)
         for value in self._bound(function, positional, named):
-            kind, _, _, _, node, *_ = self.events[self.number]
+            kind, _, _, _, node, *_ = self.record.events[self.number]
             assert kind == "given"
-            self.assume(value, self.recorded.seen(node))
+            self.assume(value, self.record.seen(node))
             self.recorded.values[node] = value
             self.number += 1
-        self.recorded.values[self.events[self.number][2][-1]] = function
+        self.recorded.values[self.record.events[self.number][2][-1]] = function
         self.walk.lower_event()
 
     def run_to(self, depth: int) -> tuple[str, str, Operands]:
@@ -289,12 +295,12 @@ class Callbacks(Part):
         last = self.number
         while len(self.outputs.frames) > depth:
             last = self.skip()
-            if last == len(self.events):
+            if last == len(self.record.events):
                 raise NotCapturable(
-                    self.recorded.recording["aborted"], self.recorded.recording["aborted_at"]
+                    self.record.recording["aborted"], self.record.recording["aborted_at"]
                 )
             self.walk.lower_event()
-        kind, left, operands, *_ = self.events[last]
+        kind, left, operands, *_ = self.record.events[last]
         return kind, left, operands
 
     def _bound(
@@ -316,7 +322,7 @@ class Callbacks(Part):
         values = []
         for slot, name in enumerate(code.co_varnames[:plain]):
             if name not in given:
-                seen = self.recorded.seen(self.events[self.number + slot][4])
+                seen = self.record.seen(self.record.events[self.number + slot][4])
                 given[name] = self.recorded.default(function.object, slot, seen)
             values.append(given[name])
         if code.co_flags & 0x04:
@@ -419,7 +425,7 @@ def is_answering(callee: Any) -> bool:
         return True
     if isinstance(callee, types.MethodDescriptorType):
         return callee.__objclass__ in (str, bytes, int, float, complex, tuple)
-    return callable(callee) and is_numpy_function(callee)
+    return callable(callee) and is_function(callee)
 
 
 def is_equal(one: Any, other: Any) -> bool:

@@ -14,7 +14,7 @@ from typing import Any
 from dvm import _dvm, reasons
 from dvm.classes import is_mutable_class
 from dvm.magpy_capture.events.functions_run import wrapped
-from dvm.magpy_capture.part import Part
+from dvm.magpy_capture.events.layer import WalkPart
 from dvm.magpy_capture.path.program import describe
 from dvm.magpy_capture.path.spec import refuse
 from dvm.magpy_capture.python.kinds import (
@@ -23,6 +23,7 @@ from dvm.magpy_capture.python.kinds import (
 from dvm.magpy_capture.values import (
     Abstract,
     Closure,
+    DictValue,
     FunctionValue,
     Host,
     Instance,
@@ -38,10 +39,10 @@ FIXED = (-1, -1)
 FUNCTIONS = (Literal, FunctionValue, Closure)
 
 
-class Callees(Part):
+class Callees(WalkPart):
     """Functions by their code, and the cells they close over."""
 
-    needs = "calls heap instances lookups program recorded"
+    needs = "containers heap instances lookups program recorded"
 
     #: what a followed call leads to
     leading: Abstract | None = None
@@ -60,7 +61,7 @@ class Callees(Part):
         """The function or type that runs in the end, and its arguments."""
         callee = resolve(callee)
         if isinstance(callee, Instance) and callee.cls is functools.partial:
-            callee = self.calls.opened_partial(callee)
+            callee = self.opened_partial(callee)
         if isinstance(callee, Partial):
             positional, named = [*callee.positional, *positional], {**callee.named, **named}
             return self.reached(callee.function, positional, named)
@@ -84,6 +85,15 @@ class Callees(Part):
         if isinstance(callee, Literal) and (inner := wrapped(callee.object)) is not None:
             callee = Literal(inner)
         return callee, positional, named
+
+    def opened_partial(self, callee: Instance) -> Partial:
+        given = callee.object
+        function = self.lookups.attribute(callee, "func", given.func)
+        before = self.containers.elements(self.lookups.attribute(callee, "args", given.args))
+        keywords = self.lookups.attribute(callee, "keywords", given.keywords)
+        if not isinstance(keywords, DictValue):
+            raise refuse(reasons.CALL, describe(callee))
+        return Partial(function, before, dict(keywords.items))
 
     def followed_call(self, callee: Abstract) -> None:
         """The body is recorded: other calls lead to a function of the same code, or miss."""
@@ -122,8 +132,8 @@ class Callees(Part):
         function = value.object
         known = self.recorded.functions.setdefault(id(function), value)
         if type(known) is not type(value):  # what one of them reads is found through the other
-            self.by_identity(known)
-            self.by_identity(value)
+            self.program.by_identity(known)
+            self.program.by_identity(value)
         if isinstance(value, FunctionValue):
             where = (function.__globals__, function.__builtins__)
             parts = (function.__code__, *where)
@@ -131,14 +141,6 @@ class Callees(Part):
         elif not self.program.is_own(function):
             self.recorded.guard_function(function)
         self.meet_cells(value)
-
-    def by_identity(self, value: Abstract) -> Abstract:
-        """A function as the one object that it is on every call."""
-        value = resolve(value)
-        if not isinstance(value, FunctionValue):
-            return value
-        self.program.guard_is(value.register, value.object)
-        return Literal(value.object)
 
     # ---- cells
 

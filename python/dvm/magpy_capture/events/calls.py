@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import operator
+import sys
 import types
 from typing import Any
 
@@ -12,7 +13,8 @@ import numpy as np
 from dvm import classes, reasons
 from dvm.annotating import NOTHING, annotation_of, is_packaged
 from dvm.classes import is_mutable_class, is_plain_key, lookup, mro_of
-from dvm.magpy_capture.libraries import ELEMENTWISE, is_scalar
+from dvm.magpy_capture.events.layer import WalkPart
+from dvm.magpy_capture.libraries import ELEMENTWISE, is_function, is_scalar, writes
 from dvm.magpy_capture.meanings import (
     CALLS,
     CALLS_OF,
@@ -23,8 +25,7 @@ from dvm.magpy_capture.meanings import (
     means,
     of_kind,
 )
-from dvm.magpy_capture.numpy.tables import GENERATORS, PURE_CLASSES, WRITES, is_numpy_function
-from dvm.magpy_capture.part import Part
+from dvm.magpy_capture.numpy.tables import GENERATORS, PURE_CLASSES
 from dvm.magpy_capture.path.program import describe
 from dvm.magpy_capture.path.spec import NotCapturable, refuse
 from dvm.magpy_capture.python.contexts import (
@@ -36,18 +37,19 @@ from dvm.magpy_capture.python.kinds import (
     class_attribute,
     is_constant,
     is_fixed,
+    name_of,
 )
-from dvm.magpy_capture.python.opaque import name_of, signature_of
 from dvm.magpy_capture.python.open_lists import is_open_list
 from dvm.magpy_capture.python.randoms import owner_of as generator_of
 from dvm.magpy_capture.python.tables import CLOCKS, EVENT_OF, PURE
 from dvm.magpy_capture.values import (
     Abstract,
-    DictValue,
+    Hidden,
     Host,
     Instance,
     Literal,
     Method,
+    Named,
     Partial,
     Raised,
     Sequence,
@@ -55,29 +57,24 @@ from dvm.magpy_capture.values import (
     resolve,
 )
 
-Named = dict[str, Abstract]
 
-
-class Calls(Part):
+class Calls(WalkPart):
     """Asks those who may know what a call means, in order."""
 
     needs = (
-        "annotated array_classes callbacks callees containers contexts deques exceptions "
-        "generators graph heap host_operations instances lookups lowering memory methods opaque "
-        "open_lists operators outputs packages per_element program python randoms recorded sets "
+        "annotated array_classes callees caller containers contexts deques exceptions graph "
+        "host_operations identity instances lookups meanings memory methods opaque open_lists "
+        "operator_events outputs packages per_element program randoms recorded sets "
         "ufunc_methods"
     )
-
-    def __init__(self) -> None:
-        self.seen_result: Any = None  # what the call being lowered returned
 
     def call(
         self, callee: Abstract, positional: list[Abstract], named: Named, seen: Any
     ) -> Abstract:
-        if self.callbacks.calls_back(callee):
-            return self.callbacks.call_back(callee, positional, named)
+        if self.caller.calls_back(callee):
+            return self.caller.call_back(callee, positional, named)
         if type(seen) is types.GeneratorType and not _is_builtin(callee):
-            return self.generators.made(callee, positional, named, seen)
+            return self.caller.begun(callee, positional, named, seen)
         if isinstance(callee, Method):
             return self.methods.call_method(callee, positional, named, seen)
         if isinstance(callee, Partial):
@@ -85,7 +82,7 @@ class Calls(Part):
             return self.call(callee.function, [*callee.positional, *positional], given, seen)
         if isinstance(callee, Instance) and callee.cls is functools.partial:
             return self.call_partial(callee, positional, named, seen)
-        callee = self.callees.by_identity(callee)
+        callee = self.program.by_identity(callee)
         if isinstance(callee, (Instance, Literal)) and type(callee.object) is np.vectorize:
             return self.per_element.vectorized(callee, positional, named, seen)
         if isinstance(callee, Instance) and self.packages.is_of_package(callee):
@@ -99,7 +96,7 @@ class Calls(Part):
     ) -> Abstract:
         """By what the user vouches for, the function itself, its kind, and whose it is."""
         hashable = is_plain_key(function)
-        if hashable and is_numpy_function(function):
+        if hashable and is_function(function):
             positional = list(map(self.deques.in_sequence, positional))
         if hashable and any(map(is_open_list, positional)):
             found = self.open_lists.call(function, positional, named, seen)
@@ -114,7 +111,7 @@ class Calls(Part):
         meaning = CALLS.get(function) if hashable else None
         meaning = of_kind(CALLS_OF, type(function)) if meaning is None else meaning
         if meaning is not None:
-            holder = self.lowering.holder(meaning)
+            holder = self.meanings.holder(meaning)
             made: Abstract = meaning(holder, function, positional, named, seen)
             return made
         if (generator := generator_of(function)) is not None:
@@ -127,7 +124,7 @@ class Calls(Part):
             return self.ufunc_methods.ufunc_method(owner, name, positional, named, seen)
         if isinstance(function, type):
             return self.call_class(function, positional, named, seen)
-        if is_numpy_function(function) or (hashable and function in WRITES):
+        if is_function(function) or (hashable and writes(function)):
             return self.opaque.call(function, positional, named, seen)
         raise refuse(reasons.CALL, name_of(function))
 
@@ -152,12 +149,12 @@ class Calls(Part):
         raise refuse(reasons.CALL, name_of(cls))
 
     @means(tuple.__new__)
-    def new_tuple(self, cls: Abstract, elements: Abstract) -> Abstract:
-        kind = type(self.seen_result)
+    def new_tuple(self, cls: Abstract, elements: Abstract, *, seen: Any) -> Abstract:
+        kind = type(seen)
         if is_fixed(cls) and is_plain_tuple(kind):
             return Sequence(self.containers.elements(elements), kind)
         if is_fixed(cls) and base_of(kind) is tuple:
-            return self.instantiate_derived(kind, [elements], {}, self.seen_result)
+            return self.instantiate_derived(kind, [elements], {}, seen)
         raise refuse(reasons.CALL, name_of(tuple.__new__))
 
     @calls_of(*GETTERS)
@@ -171,7 +168,7 @@ class Calls(Part):
             if made[0] is not operator.methodcaller:
                 raise refuse(reasons.OPERATOR_METHODCALLER_KEYWORDS)
             name, *given = made[1]
-            cls = self.python.class_of(base)
+            cls = self.identity.class_of(base)
             method = self.lookups.attribute(base, name, lookup(cls, name))
             return self.call(method, list(map(Literal, given)), {}, seen)
         if type(getter) is operator.attrgetter:
@@ -191,25 +188,13 @@ class Calls(Part):
         self, meaning: Meaning, function: Any, positional: list[Abstract], named: Named, seen: Any
     ) -> Abstract:
         """A call with an entry in the tables; where that gives up, NumPy itself is called."""
-        self.seen_result = seen
         try:
-            return self.meant(meaning, name_of(function), positional, named)
+            return self.methods.meant(meaning, name_of(function), positional, named, seen)
         except NotCapturable:
-            called = function in WRITES or function in (np.empty, np.empty_like)
-            if not is_numpy_function(function) and not called:
+            called = writes(function) or function in (np.empty, np.empty_like)
+            if not is_function(function) and not called:
                 raise
             return self.opaque.call(function, positional, named, seen)
-
-    def meant(
-        self, meaning: Meaning, name: str, positional: list[Abstract], named: Named
-    ) -> Abstract:
-        part = self.lowering.holder(meaning)
-        try:
-            signature_of(meaning).bind(part, *positional, **named)
-        except TypeError as mismatch:
-            raise refuse(reasons.FUNCTION_ARGUMENTS, name, mismatch) from None
-        made: Abstract = meaning(part, *positional, **named)
-        return made
 
     # ---- functions without effects
 
@@ -230,7 +215,9 @@ class Calls(Part):
             return self.read_clock(function, positional, named, seen)  # of "now", perhaps
         if all(is_fixed(argument) for argument in arguments) and is_constant(seen):
             return Literal(seen, made=is_scalar(seen))
-        return self.host_call(self.program.constant(function), positional, named, seen)
+        return self.host_operations.host_call(
+            self.program.constant(function), positional, named, seen
+        )
 
     @calls_of_each(EVENT_OF)
     def operator_call(
@@ -241,10 +228,10 @@ class Calls(Part):
             return self.pure_call(function, positional, named, seen)
         (kind, name), (a, b) = EVENT_OF[function], map(resolve, positional)
         if isinstance(a, Instance) or isinstance(b, Instance):
-            return self.callbacks.operated(kind, name, a, b)
+            return self.caller.operated(kind, name, a, b)
         if kind == "subscript":
             return self.lookups.subscript(a, b, seen)
-        does = self.operators.binary if kind == "binary" else self.operators.comparison
+        does = self.operator_events.binary if kind == "binary" else self.operator_events.comparison
         return does(name, a, b, seen)
 
     @calls_of_each(CLOCKS)
@@ -258,13 +245,9 @@ class Calls(Part):
         if self.memory.has_written() or self.outputs.streams:
             raise refuse(reasons.CLOCK_BEHIND_EFFECT, name_of(function))
         self.graph.compute_pending()
-        return self.host_call(self.program.constant(function), positional, named, seen)
-
-    def host_call(
-        self, callee: int, positional: list[Abstract], named: Named, seen: Any
-    ) -> Abstract:
-        registers = [self.program.register_of(value) for value in [*positional, *named.values()]]
-        return self.heap.computed(self.program.step("call", callee, registers, tuple(named)), seen)
+        return self.host_operations.host_call(
+            self.program.constant(function), positional, named, seen
+        )
 
     # ---- partial, super
 
@@ -272,23 +255,13 @@ class Calls(Part):
         self, callee: Instance, positional: list[Abstract], named: Named, seen: Any
     ) -> Abstract:
         """One that the program found: it is looked into on each call."""
-        partial = self.opened_partial(callee)
+        partial = self.callees.opened_partial(callee)
         given = {**partial.named, **named}
         return self.call(partial.function, [*partial.positional, *positional], given, seen)
 
-    def opened_partial(self, callee: Instance) -> Partial:
-        given = callee.object
-        function = self.lookups.attribute(callee, "func", given.func)
-        before = self.containers.elements(self.lookups.attribute(callee, "args", given.args))
-        keywords = self.lookups.attribute(callee, "keywords", given.keywords)
-        if not isinstance(keywords, DictValue):
-            raise refuse(reasons.CALL, describe(callee))
-        return Partial(function, before, dict(keywords.items))
-
     @means(super)
-    def super_of(self, *given: Abstract) -> Abstract:
+    def super_of(self, *given: Abstract, seen: Any) -> Abstract:
         """`super()` in a method of an instance that the path knows."""
-        seen = self.seen_result
         if given:
             raise refuse(reasons.CALL, name_of(super))
         for frame in reversed(self.outputs.frames):
@@ -299,6 +272,19 @@ class Calls(Part):
             if (isinstance(this, (Instance, Raised)) or is_class) and this.object is seen.__self__:
                 return SuperValue(this, seen.__thisclass__)
         raise refuse(reasons.SUPER_UNKNOWN_OBJECT)
+
+    @means(sys.exc_info)
+    def handled_exception(self, *, seen: Any) -> Abstract:
+        """The exception that is handled: one of the program's, or none, not even its caller's."""
+        kind, exception, _ = seen
+        if exception is None:
+            made = self.program.step("call", self.program.constant(sys.exc_info), [], ())
+            self.program.guard_is(self.program.step("item", made, 1), None)
+            return Sequence([Literal(None)] * 3)
+        for value in self.recorded.values.values():
+            if isinstance(value, Raised) and value.object is exception:
+                return Sequence([Literal(kind), value, Hidden("a traceback")])
+        raise refuse(reasons.HANDLING, classes.name_of(kind))
 
     # ---- objects
 
@@ -319,7 +305,9 @@ class Calls(Part):
             is_source = isinstance(argument, Host) and argument.made
             if not self.host_operations.is_pure(argument) and not is_source:
                 raise refuse(reasons.FUNCTION_OF, name_of(function), describe(argument))
-        return self.host_call(self.program.constant(function), positional, named, seen)
+        return self.host_operations.host_call(
+            self.program.constant(function), positional, named, seen
+        )
 
     def instantiate(self, cls: type, arguments: list[Abstract], seen: Any) -> Abstract:
         """A class without Python code of its own to run: only `object.__init__`."""

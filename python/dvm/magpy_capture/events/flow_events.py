@@ -8,16 +8,14 @@ import types
 from typing import Any
 
 from dvm import reasons
+from dvm.magpy_capture.events.layer import WalkPart
 from dvm.magpy_capture.events.recorded import Operands
-from dvm.magpy_capture.part import Part
-from dvm.magpy_capture.path.program import MISSING, describe
+from dvm.magpy_capture.path.program import describe
 from dvm.magpy_capture.path.spec import refuse
 from dvm.magpy_capture.python.kinds import class_attribute, is_constant
-from dvm.magpy_capture.python.open_lists import is_open_list
 from dvm.magpy_capture.values import (
     Abstract,
     Closure,
-    DequeValue,
     DictValue,
     End,
     Host,
@@ -28,19 +26,17 @@ from dvm.magpy_capture.values import (
     RangeValue,
     Sequence,
     SetValue,
-    Size,
     SliceValue,
-    Tensor,
     resolve,
 )
 
 
-class FlowEvents(Part):
+class FlowEvents(WalkPart):
     """Events that build values, and those that steer the program."""
 
     needs = (
-        "arrays callbacks calls containers generators graph host_operations indexing instances "
-        "lengths list_changes lookups loops operators program recorded sets"
+        "caller containers identity indexing instances lookups loop_policy operator_events "
+        "program python record recorded sets"
     )
 
     events: list[Any]  # of the recording, in order
@@ -52,34 +48,34 @@ class FlowEvents(Part):
 
     def on_list(self, _n: str, operands: Operands, _k: Any, result: int, _f: bool) -> Abstract:
         return ListValue(
-            [self.recorded.value(node) for node in operands], object=self.recorded.seen(result)
+            [self.recorded.value(node) for node in operands], object=self.record.seen(result)
         )
 
     def on_set(self, _n: str, operands: Operands, *_: Any) -> Abstract:
-        return SetValue({self.containers.key(self.recorded.value(node)) for node in operands})
+        return SetValue({self.identity.key(self.recorded.value(node)) for node in operands})
 
     def on_dict(self, _n: str, operands: Operands, *_: Any) -> Abstract:
         pairs = [self.recorded.value(node) for node in operands]
-        keys = [self.containers.key(key) for key in pairs[::2]]
+        keys = [self.identity.key(key) for key in pairs[::2]]
         return DictValue(dict(zip(keys, pairs[1::2], strict=True)))
 
     def on_string(self, _n: str, operands: Operands, _k: Any, result: int, _f: bool) -> Abstract:
         parts = [self.recorded.value(node) for node in operands]
         if all(isinstance(part, Literal) for part in parts):
-            return Literal(self.recorded.seen(result))
+            return Literal(self.record.seen(result))
         register = self.program.step("string", [self.program.register_of(part) for part in parts])
-        return Host(register, self.recorded.seen(result))
+        return Host(register, self.record.seen(result))
 
     def on_format(self, name: str, operands: Operands, _k: Any, result: int, _f: bool) -> Abstract:
         parts = [self.recorded.value(node) for node in operands]
         if not all(self.sets.is_shown(part) for part in parts):
             raise refuse(reasons.FORMATTING, describe(parts[0]))
         if all(isinstance(part, Literal) and is_constant(part.object) for part in parts):
-            return Literal(self.recorded.seen(result))
+            return Literal(self.record.seen(result))
         spec = self.program.register_of(parts[1]) if len(parts) > 1 else -1
         return Host(
             self.program.step("format", self.program.register_of(parts[0]), name, spec),
-            self.recorded.seen(result),
+            self.record.seen(result),
         )
 
     def on_slice(self, _n: str, operands: Operands, *_: Any) -> Abstract:
@@ -100,11 +96,11 @@ class FlowEvents(Part):
 
     def on_set_update(self, _n: str, operands: Operands, *_: Any) -> None:
         for part in self.containers.each(self.recorded.value(operands[1])):
-            self.recorded.value(operands[0]).elements.add(self.containers.key(part))
+            self.recorded.value(operands[0]).elements.add(self.identity.key(part))
 
     def on_map_add(self, _n: str, operands: Operands, *_: Any) -> None:
         target, key, value = (self.recorded.value(node) for node in operands)
-        target.items[self.containers.key(key)] = value
+        target.items[self.identity.key(key)] = value
 
     def on_dict_update(self, _n: str, operands: Operands, *_: Any) -> None:
         target, source = (self.recorded.value(node) for node in operands)
@@ -126,13 +122,13 @@ class FlowEvents(Part):
             self.recorded.value(parts[name]) if name in parts else None
             for name in ("defaults", "kwdefaults")
         )
-        made = self.recorded.closures[id(self.recorded.seen(result))] = Closure(
-            self.recorded.seen(result), defaults, named
+        made = self.recorded.closures[id(self.record.seen(result))] = Closure(
+            self.record.seen(result), defaults, named
         )
         return made
 
     def on_import(self, name: str, _o: Operands, _k: Any, result: int, _f: bool) -> Abstract:
-        module = self.recorded.seen(result)
+        module = self.record.seen(result)
         top = name if sys.modules.get(name) is module else name.partition(".")[0]
         if sys.modules.get(top) is not module:
             raise refuse(reasons.IMPORT, name)
@@ -143,7 +139,7 @@ class FlowEvents(Part):
         self, name: str, operands: Operands, _k: Any, result: int, _f: bool
     ) -> Abstract:
         return self.lookups.attribute(
-            self.recorded.value(operands[0]), name, self.recorded.seen(result)
+            self.recorded.value(operands[0]), name, self.record.seen(result)
         )
 
     # ---- iteration
@@ -153,12 +149,12 @@ class FlowEvents(Part):
     ) -> Abstract:
         if followed:
             return self.recorded.dispatched(operands)
-        base, seen = self.recorded.value(operands[0]), self.recorded.seen(result)
+        base, seen = self.recorded.value(operands[0]), self.record.seen(result)
         if type(seen) is types.GeneratorType and isinstance(base, Instance):
             found = class_attribute(base.cls, "__iter__")
             self.instances.guard_class(base.cls, "__iter__", found)
-            return self.generators.made(Literal(found), [base], {}, seen)
-        if self.loops.is_rolled_over(result):
+            return self.caller.begun(Literal(found), [base], {}, seen)
+        if self.loop_policy.is_rolled_over(result):
             return base if isinstance(base, IteratorValue) else self.containers.iterator(base)
         return self._left_early(result, base) or self.containers.iterator(base)
 
@@ -175,10 +171,10 @@ class FlowEvents(Part):
             return None
         start, step = self.indexing.integer(base.start), self.indexing.integer(base.step)
         items = range(start, start + count * step, step)
-        beyond = self.operators.comparison(
+        beyond = self.operator_events.comparison(
             "<" if step > 0 else ">", Literal(items[-1]), base.stop, True
         )
-        self.outcome(beyond, True)
+        self.python.outcome(beyond, True)
         parts = map(Literal, items)
         return IteratorValue(lambda: next(parts, End))
 
@@ -187,7 +183,7 @@ class FlowEvents(Part):
         """How many items the program took of each iterator that it did not exhaust."""
         taken: dict[int, int] = {}
         ended = set()
-        for kind, name, operands, *_ in self.callbacks.events:
+        for kind, name, operands, *_ in self.record.events:
             if kind == "next":
                 taken[operands[0]] = taken.get(operands[0], 0) + 1
                 if name == "exhausted":
@@ -222,7 +218,7 @@ class FlowEvents(Part):
         if len(parts) < first + last:
             raise refuse(reasons.UNPACKING_ANOTHER_LENGTH_RECORDED)
         if int(index) == first:
-            return ListValue(parts[first : len(parts) - last], object=self.recorded.seen(result))
+            return ListValue(parts[first : len(parts) - last], object=self.record.seen(result))
         place = int(index)
         if place > first:
             place = len(parts) - last + (place - first - 1)
@@ -238,34 +234,8 @@ class FlowEvents(Part):
         value, taken = self.recorded.value(operands[0]), keywords[0] == "1"
         if name == "none":
             return None  # a value of the path is known to be None or known not to be
-        self.outcome(value, taken)
+        self.python.outcome(value, taken)
         return None
-
-    def outcome(self, value: Abstract, taken: bool) -> None:
-        """The truth of `value` steered the program: later calls must agree, or branch off."""
-        value = self.instances.content_of(value, "__bool__", "__len__")
-        if isinstance(value, Size) and value.dim.constant is not None:
-            return
-        if isinstance(value, Tensor) and value.is_scalar and value.dtype == "bool":
-            self.program.guard(
-                "guard_truth", self.graph.leave(self.arrays.value_of(value), "bool"), taken
-            )
-        elif isinstance(value, (Tensor, Host, Size)):
-            if not self.host_operations.is_pure(value):
-                raise refuse(reasons.TRUTH, describe(value))
-            self.program.guard("guard_truth", self.program.register_of(value), taken)
-        elif isinstance(value, ListValue) and is_open_list(value):
-            self.list_changes.branch(value, taken)
-        elif isinstance(value, (Sequence, ListValue, DictValue, DequeValue)):
-            self.lengths.has_any(value)
-        elif isinstance(value, Instance):
-            for name in ("__bool__", "__len__"):
-                if class_attribute(value.cls, name) is not MISSING:
-                    raise refuse(reasons.TRUTH, describe(value))
-                self.instances.guard_class(value.cls, name, MISSING)
-        elif isinstance(value, Literal) and isinstance(value.object, type):
-            if not self.instances.guard_metaclass(value.object, "__bool__", "__len__"):
-                raise refuse(reasons.TRUTH, describe(value))
 
     def on_with_enter(
         self, _n: str, operands: Operands, _k: Any, result: int, followed: bool
@@ -276,5 +246,4 @@ class FlowEvents(Part):
                 found = class_attribute(manager.cls, "__enter__")
                 self.instances.guard_class(manager.cls, "__enter__", found)
             return None
-        self.calls.seen_result = self.recorded.seen(result)
-        return self.lookups.enter_context(manager)
+        return self.lookups.enter_context(manager, self.record.seen(result))

@@ -11,9 +11,9 @@ from typing import Any
 from dvm import reasons
 from dvm.magpy_capture.events.callbacks import RESUMING
 from dvm.magpy_capture.events.callees import FUNCTIONS
+from dvm.magpy_capture.events.layer import WalkPart
 from dvm.magpy_capture.events.recorded import Operands
 from dvm.magpy_capture.meanings import attributes_of, methods_of
-from dvm.magpy_capture.part import Part
 from dvm.magpy_capture.path.program import describe
 from dvm.magpy_capture.path.spec import BodyRaised, refuse
 from dvm.magpy_capture.values import (
@@ -28,10 +28,10 @@ from dvm.magpy_capture.values import (
 )
 
 
-class Generators(Part):
+class Generators(WalkPart):
     """What a generator does when it is asked for an item, thrown into, closed or dropped."""
 
-    needs = "callbacks callees exceptions outputs recorded"
+    needs = "callbacks callees exceptions outputs record recorded"
 
     def __init__(self) -> None:
         self.waiting: Any = None  # what was left of the frame of the one that gave an item
@@ -39,7 +39,7 @@ class Generators(Part):
     # ---- events
 
     def on_resumes(self, _n: str, operands: Operands, *_: Any) -> None:
-        raise refuse(reasons.C_CODE_ASKS_ITEMS, self.recorded.seen(operands[0]).__qualname__)
+        raise refuse(reasons.C_CODE_ASKS_ITEMS, self.record.seen(operands[0]).__qualname__)
 
     def on_throws(self, name: str, operands: Operands, *_: Any) -> None:
         """The program has dropped the generator, which finishes what it has to."""
@@ -81,11 +81,11 @@ class Generators(Part):
 
     def _go_on(self, generator: GeneratorValue, how: str, exception: Raised | None) -> Any:
         """Lower the next part of its body: the item that it gives, or End."""
-        events, number = self.callbacks.events, self.callbacks.skip()
+        events, number = self.record.events, self.callbacks.skip()
         if number == len(events) or events[number][0] not in RESUMING:
             raise refuse(reasons.GENERATOR_RAN_OUT_SIGHT)
         kind, _, operands, _, thrown, *_ = events[number]
-        if kind != how or self.recorded.seen(operands[0]) is not generator.seen:
+        if kind != how or self.record.seen(operands[0]) is not generator.seen:
             raise refuse(reasons.GENERATORS_RAN_ANOTHER_ORDER_EXPECTED)
         depth = len(self.outputs.frames)
         with self.callbacks.within():
@@ -149,8 +149,8 @@ class Generators(Part):
         exceptions = [value for value in map(resolve, given) if isinstance(value, Raised)]
         if len(exceptions) != 1 or generator.frame is None or generator.finished:
             raise refuse(reasons.THROWN_INTO_GENERATOR)
-        events, number = self.callbacks.events, self.callbacks.skip()
-        if number == len(events) or self.recorded.seen(events[number][4]) is not (
+        events, number = self.record.events, self.callbacks.skip()
+        if number == len(events) or self.record.seen(events[number][4]) is not (
             exceptions[0].object
         ):
             raise refuse(reasons.THROWN_INTO_GENERATOR)
@@ -162,11 +162,11 @@ class Generators(Part):
             generator.finished = True
             return
         while not generator.finished:
-            events, number = self.callbacks.events, self.callbacks.skip()
+            events, number = self.record.events, self.callbacks.skip()
             if number == len(events) or events[number][0] != "throws":
                 raise refuse(reasons.GENERATOR_RAN_OUT_SIGHT)
             closed = self.recorded.value(events[number][2][0])
-            seen = self.recorded.seen(events[number][4])
+            seen = self.record.seen(events[number][4])
             if not isinstance(closed, GeneratorValue) or type(seen) is not GeneratorExit:
                 raise refuse(reasons.THROWN_INTO_GENERATOR)
             exception = self.exceptions.make_exception(GeneratorExit, [], {}, seen)

@@ -13,6 +13,7 @@ import numpy as np
 from dvm import classes, reasons
 from dvm.classes import mro_of, names_in
 from dvm.magpy_capture.events.calls import is_user_class
+from dvm.magpy_capture.events.layer import WalkPart
 from dvm.magpy_capture.events.methods import IMMUTABLE
 from dvm.magpy_capture.libraries import is_array, is_scalar
 from dvm.magpy_capture.meanings import (
@@ -21,15 +22,14 @@ from dvm.magpy_capture.meanings import (
     of_kind,
 )
 from dvm.magpy_capture.numpy.errstate import ErrorState
-from dvm.magpy_capture.part import Part
-from dvm.magpy_capture.path.program import MISSING, describe
+from dvm.magpy_capture.path.program import describe
 from dvm.magpy_capture.path.spec import refuse
 from dvm.magpy_capture.python.contexts import (
     CaughtWarnings,
     Expected,
 )
 from dvm.magpy_capture.python.instances import BOUND
-from dvm.magpy_capture.python.kinds import class_attribute, is_constant
+from dvm.magpy_capture.python.kinds import MISSING, class_attribute, is_constant
 from dvm.magpy_capture.python.locks import is_lock
 from dvm.magpy_capture.python.randoms import GENERATORS as GENERATORS_OF_NUMPY
 from dvm.magpy_capture.tensors.indexing import index_parts
@@ -76,21 +76,25 @@ KNOWN_METHODS = (
 LAYOUT = frozenset({"flags", "strides", "base", "data", "ctypes", "__array_interface__"})
 
 
-class Lookups(Part):
+class Lookups(WalkPart):
     """The meaning of looking into a value."""
 
     needs = (
-        "array_classes attributes callees calls containers contexts fancy graph heap "
-        "host_arrays host_operations indexing instances ledger locks lowering outputs packages "
-        "program ufuncs writes"
+        "annotated array_classes attributes containers contexts fancy graph heap host_arrays "
+        "host_operations indexing instances ledger library locks meanings opaque outputs "
+        "packages program ufuncs views writes"
     )
 
     # ---- attributes
 
     def attribute(self, base: Abstract, name: str, seen: Any) -> Abstract:
-        base = self.callees.by_identity(base)
+        base = self.program.by_identity(base)
         if isinstance(base, Instance) and self.packages.is_of_package(base):
-            return self.packages.package_attribute(base, name, seen)
+            if (made := self.packages.package_property(base, name, seen)) is not None:
+                return made
+            value = self.plain_attribute(base, name, seen)
+            self.annotated.keep_apart_from_kept(value, seen)
+            return value
         return self.plain_attribute(base, name, seen)
 
     def plain_attribute(self, base: Abstract, name: str, seen: Any) -> Abstract:
@@ -99,7 +103,7 @@ class Lookups(Part):
         meaning = of_kind(ATTRIBUTES_OF, type(base))
         if meaning is None:
             raise refuse(reasons.ATTRIBUTE_OF, name, describe(base))
-        made: Abstract = meaning(self.lowering.holder(meaning), base, name, seen)
+        made: Abstract = meaning(self.meanings.holder(meaning), base, name, seen)
         return made
 
     @attributes_of(*KNOWN_METHODS)
@@ -305,6 +309,10 @@ class Lookups(Part):
     def store_subscript(self, base: Abstract, key: Abstract, value: Abstract) -> None:
         if isinstance(base, FlatValue):
             return self.attributes.store_flat(base, key, value)
+        if isinstance(base, Host) and is_array(base.object):
+            plain: Any = self.library.array
+            self.opaque.call(plain.__setitem__, [base, key, value], {}, None)
+            return None
         if not isinstance(base, Tensor):
             return self.containers.store_element(base, key, value)
         parts = index_parts(key)
@@ -322,24 +330,24 @@ class Lookups(Part):
 
     # ---- with
 
-    def enter_context(self, manager: Abstract) -> Abstract:
+    def enter_context(self, manager: Abstract, seen: Any) -> Abstract:
         if isinstance(manager, ErrorState):
             manager.before = self.graph.modes
-            self.graph.set_modes(manager.modes_over(self.graph.modes))
+            self.views.set_modes(manager.modes_over(self.graph.modes))
             return Literal(None)
         if isinstance(manager, CacheLock):
             return Literal(True)
         if is_lock(manager):
             return self.locks.enter_lock(manager)
         if isinstance(manager, CaughtWarnings):
-            return self.contexts.enter_warnings(manager, self.calls.seen_result)
+            return self.contexts.enter_warnings(manager, seen)
         if isinstance(manager, Expected):
             return self.contexts.enter_expected(manager)
         raise refuse(reasons.WITH_MANAGER, describe(manager))
 
     def leave_context(self, manager: ErrorState | CacheLock) -> Abstract:
         if isinstance(manager, ErrorState):
-            self.graph.set_modes(manager.before)
+            self.views.set_modes(manager.before)
         return Literal(None)
 
 

@@ -7,19 +7,20 @@ from typing import Any
 
 from dvm import reasons
 from dvm.annotating import NOTHING, annotation_of
+from dvm.magpy_capture.events.layer import WalkPart
 from dvm.magpy_capture.libraries import ELEMENTWISE, is_array, is_scalar
 from dvm.magpy_capture.meanings import (
     METHODS,
-    METHODS_OF,
+    SEEING,
+    Meaning,
     calls_of,
     means,
+    method_of,
     methods_of,
-    of_kind,
 )
 from dvm.magpy_capture.numpy.array_classes import MASKED_METHODS
 from dvm.magpy_capture.numpy.errstate import ErrorState
 from dvm.magpy_capture.numpy.tables import PURE_METHODS, WRITING_METHODS
-from dvm.magpy_capture.part import Part
 from dvm.magpy_capture.path.program import describe
 from dvm.magpy_capture.path.spec import NotCapturable, refuse
 from dvm.magpy_capture.python.caches import CACHED
@@ -28,10 +29,16 @@ from dvm.magpy_capture.python.contexts import (
     Expected,
 )
 from dvm.magpy_capture.python.derived import SLOTS, base_of, inherited, kind_of
-from dvm.magpy_capture.python.kinds import PURE_TYPES, class_attribute, is_constant, is_fixed
+from dvm.magpy_capture.python.kinds import (
+    PURE_TYPES,
+    class_attribute,
+    is_constant,
+    is_fixed,
+    name_of,
+)
 from dvm.magpy_capture.python.locks import is_lock
 from dvm.magpy_capture.python.log_records import IS_ENABLED, LOGGING
-from dvm.magpy_capture.python.opaque import name_of
+from dvm.magpy_capture.python.opaque import signature_of
 from dvm.magpy_capture.python.open_lists import is_open_list
 from dvm.magpy_capture.python.randoms import GENERATORS as GENERATORS_OF_NUMPY
 from dvm.magpy_capture.python.randoms import is_pythons
@@ -46,6 +53,7 @@ from dvm.magpy_capture.values import (
     ListValue,
     Literal,
     Method,
+    Named,
     Raised,
     Sequence,
     Size,
@@ -60,15 +68,13 @@ SCALAR_METHODS = frozenset({"is_integer", "as_integer_ratio", "bit_count", "hex"
 #: of constants whose methods give the same for the same arguments
 IMMUTABLE = (*PURE_TYPES, tuple)
 
-Named = dict[str, Abstract]
 
-
-class Methods(Part):
+class Methods(WalkPart):
     """The meaning of calls of methods that were not followed."""
 
     needs = (
-        "annotated caches calls containers contexts exceptions host_operations indexing instances "
-        "library locks lookups lowering opaque open_lists outputs program python randoms "
+        "annotated caches containers contexts exceptions host_operations indexing instances "
+        "library locks lookups meanings opaque open_lists outputs program python randoms "
         "reductions ufunc_methods"
     )
 
@@ -92,10 +98,15 @@ class Methods(Part):
             return self.exceptions.initialise(base, callee.function, positional, named)
         if isinstance(base, Instance):
             return self._of_instance(callee, base, positional, named, seen)
-        meaning = of_kind(METHODS_OF, type(base))
+        return self._by_kind(base, name, positional, named, seen)
+
+    def _by_kind(
+        self, base: Abstract, name: str, positional: list[Abstract], named: Named, seen: Any
+    ) -> Abstract:
+        meaning = method_of(type(base), name)
         if meaning is None:
             raise refuse(reasons.CALL_METHOD, name, describe(base))
-        made: Abstract = meaning(self.lowering.holder(meaning), base, name, positional, named, seen)
+        made: Abstract = meaning(self.meanings.holder(meaning), base, name, positional, named, seen)
         return made
 
     def _of_instance(
@@ -192,13 +203,25 @@ class Methods(Part):
             if name not in PURE_METHODS | WRITING_METHODS:
                 raise refuse(reasons.ARRAY_METHOD, name)
             return self.opaque.call(function, [base, *positional], named, seen)
-        self.calls.seen_result = seen
         try:
-            return self.calls.meant(meaning, name, [base, *positional], named)
+            return self.meant(meaning, name, [base, *positional], named, seen)
         except NotCapturable:
             if name not in PURE_METHODS | WRITING_METHODS:
                 raise
             return self.opaque.call(function, [base, *positional], named, seen)
+
+    def meant(
+        self, meaning: Meaning, name: str, positional: list[Abstract], named: Named, seen: Any
+    ) -> Abstract:
+        """A call as the signature of its meaning has it."""
+        part = self.meanings.holder(meaning)
+        told = {**named, "seen": seen} if meaning in SEEING and "seen" not in named else named
+        try:
+            signature_of(meaning).bind(part, *positional, **told)
+        except TypeError as mismatch:
+            raise refuse(reasons.FUNCTION_ARGUMENTS, name, mismatch) from None
+        made: Abstract = meaning(part, *positional, **told)
+        return made
 
     @methods_of(Size)
     def pure_method(
@@ -217,7 +240,7 @@ class Methods(Part):
             return Literal(seen, made=is_scalar(seen))
         register = self.program.register_of(base)
         bound = self.program.step("getattr", register, name)
-        return self.calls.host_call(bound, positional, named, seen)
+        return self.host_operations.host_call(bound, positional, named, seen)
 
     # ---- of subclasses of containers
 
@@ -274,11 +297,11 @@ class Methods(Part):
                 else found
             )
         if name == "__len__":
-            return self.python.length(content)
+            return self.python.length(content, seen=seen)
         if name == "__iter__":
             return self.containers.iterator(content)
         self._ask_none(base)
-        return self.containers.container_method(content, name, positional, named, seen)
+        return self._by_kind(content, name, positional, named, seen)
 
 
 __all__ = ["Methods"]

@@ -9,15 +9,16 @@ from typing import Any
 import numpy as np
 
 from dvm import reasons
+from dvm.magpy_capture.events.layer import WalkPart
 from dvm.magpy_capture.events.recorded import Operands
 from dvm.magpy_capture.events.special_methods import looked_up
 from dvm.magpy_capture.libraries import ARRAYS, ELEMENTWISE, SCALARS, is_array, is_plain_array
 from dvm.magpy_capture.numpy.tables import BINARY_OPERATORS, COMPARE_OPERATORS, UNARY_OPERATORS
-from dvm.magpy_capture.part import Part
-from dvm.magpy_capture.path.program import MISSING, describe
+from dvm.magpy_capture.objects.operators import Operators
+from dvm.magpy_capture.path.program import describe
 from dvm.magpy_capture.path.spec import refuse
 from dvm.magpy_capture.python.derived import inherited
-from dvm.magpy_capture.python.kinds import PURE_TYPES, class_attribute
+from dvm.magpy_capture.python.kinds import MISSING, PURE_TYPES, class_attribute
 from dvm.magpy_capture.python.open_lists import is_open_list
 from dvm.magpy_capture.python.package_objects import OPERATORS, SIGNS
 from dvm.magpy_capture.python.tables import INPLACE_OPERATORS
@@ -46,13 +47,13 @@ from dvm.magpy_capture.values import (
 REDUCERS = (("+", operator.add), ("*", operator.mul), ("&", operator.and_), ("|", operator.or_))
 
 
-class OperatorEvents(Part):
+class OperatorEvents(WalkPart, Operators):
     """Events that compute with values and look into them."""
 
     needs = (
-        "array_classes attributes callbacks callees containers exceptions flow heap "
-        "host_operations instances ledger lengths lookups loops opaque open_lists packages program "
-        "python recorded sets ufuncs varying"
+        "array_classes attributes caller containers exceptions heap host_operations identity "
+        "instances ledger lengths lookups opaque open_lists packages program python record "
+        "recorded sets ufuncs"
     )
 
     # ---- operators
@@ -66,7 +67,7 @@ class OperatorEvents(Part):
             self.instances.content_of(self.recorded.value(n), *looked_up("binary", name))
             for n in operands
         )
-        return self.binary(name, a, b, self.recorded.seen(result))
+        return self.binary(name, a, b, self.record.seen(result))
 
     def on_inplace(
         self, name: str, operands: Operands, _k: Any, result: int, followed: bool
@@ -76,22 +77,22 @@ class OperatorEvents(Part):
         a, b = (self.recorded.value(node) for node in operands)
         if isinstance(a, Tensor) and not a.is_scalar:
             self.ufuncs.ufunc_call(
-                BINARY_OPERATORS[name], [a, b], {"out": a}, self.recorded.seen(result)
+                BINARY_OPERATORS[name], [a, b], {"out": a}, self.record.seen(result)
             )
             return a
         if isinstance(a, ListValue) and name == "+":
             if _adds_itself(b):
-                return self.binary(name, a, b, self.recorded.seen(result))
+                return self.binary(name, a, b, self.record.seen(result))
             for part in self.containers.elements(b):
                 a.append(part)
             return a
         if isinstance(a, SetValue):
             return self.sets.set_inplace(name, a, b)
         if isinstance(a, Host) and is_array(a.object):
-            return self.opaque.call(INPLACE_OPERATORS[name], [a, b], {}, self.recorded.seen(result))
+            return self.opaque.call(INPLACE_OPERATORS[name], [a, b], {}, self.record.seen(result))
         if isinstance(a, (ListValue, DictValue)):
             raise refuse(reasons.OPERATOR_IN_PLACE, name, describe(a))
-        return self.binary(name, a, b, self.recorded.seen(result))
+        return self.binary(name, a, b, self.record.seen(result))
 
     def binary(self, name: str, a: Abstract, b: Abstract, seen: Any) -> Abstract:
         if self.packages.is_of_package(a, b):
@@ -105,13 +106,22 @@ class OperatorEvents(Part):
             return self.ufuncs.ufunc_call(BINARY_OPERATORS[name], [a, b], {}, seen)
         return self.python.python_binary(name, a, b, seen)
 
+    def attribute(self, base: Abstract, name: str, seen: Any) -> Abstract:
+        return self.lookups.attribute(base, name, seen)
+
+    def subscript(self, base: Abstract, key: Abstract, seen: Any) -> Abstract:
+        return self.lookups.subscript(base, key, seen)
+
+    def store_subscript(self, base: Abstract, key: Abstract, value: Abstract) -> None:
+        self.lookups.store_subscript(base, key, value)
+
     def combined(self, function: Abstract, a: Abstract, b: Abstract) -> Abstract:
         callee: Any = function.object if isinstance(function, Literal) else None
         name = next((name for name, each in REDUCERS if each is callee), None)
         if name == "+" and (isinstance(a, Instance) or isinstance(b, Instance)):
-            return self.callbacks.operated("binary", name, a, b)
+            return self.caller.operated("binary", name, a, b)
         if name is None and not isinstance(callee, ELEMENTWISE):
-            return self.callbacks.apply(function, [a, b])
+            return self.caller.apply(function, [a, b])
         if self.ufuncs.is_integer_scalar(a, b):
             raise refuse(reasons.FUNCTOOLS_REDUCE_INTEGERS_NUMPY)
         if isinstance(a, Tensor) or isinstance(b, Tensor):
@@ -133,20 +143,18 @@ class OperatorEvents(Part):
             return self.recorded.dispatched(operands)
         a = self.recorded.value(operands[0])
         if name == "not":
-            return self.negation(a, self.recorded.seen(result))
+            return self.negation(a, self.record.seen(result))
         if self.packages.is_of_package(a):
-            return self.packages.package_operator(SIGNS, name, [a], self.recorded.seen(result))
+            return self.packages.package_operator(SIGNS, name, [a], self.record.seen(result))
         if isinstance(a, Tensor) and not self.ufuncs.is_integer_scalar(a):
-            return self.ufuncs.ufunc_call(
-                UNARY_OPERATORS[name], [a], {}, self.recorded.seen(result)
-            )
-        return self.host_operations.host_operation(name, [a], self.recorded.seen(result))
+            return self.ufuncs.ufunc_call(UNARY_OPERATORS[name], [a], {}, self.record.seen(result))
+        return self.host_operations.host_operation(name, [a], self.record.seen(result))
 
     def negation(self, a: Abstract, seen: bool) -> Abstract:
         if isinstance(a, (Tensor, Host, Size)):
             return self.heap.computed(self.program.operator("not", [a]), seen)
         if isinstance(a, (Instance, Sequence)) or is_open_list(a):
-            self.flow.outcome(a, not seen)
+            self.python.outcome(a, not seen)
         elif isinstance(a, (ListValue, DictValue, DequeValue)):
             self.lengths.has_any(a)
         return Literal(seen)
@@ -160,7 +168,7 @@ class OperatorEvents(Part):
             self.instances.content_of(self.recorded.value(n), *looked_up("compare", name))
             for n in operands
         )
-        return self.comparison(name, a, b, self.recorded.seen(result))
+        return self.comparison(name, a, b, self.record.seen(result))
 
     def comparison(self, name: str, a: Abstract, b: Abstract, seen: Any) -> Abstract:
         if is_subclass(a) or is_subclass(b):
@@ -185,7 +193,7 @@ class OperatorEvents(Part):
         if isinstance(a, IdNumber) and isinstance(b, IdNumber):
             if (a == b) != (seen == (name == "==")):
                 raise refuse(reasons.IDENTITY_NUMBER)
-            self.same_object(a.of, b.of, a == b)
+            self.identity.same_object(a.of, b.of, a == b)
             return Literal(seen)
         objects = [each for each in (a, b) if isinstance(each, Instance)]
         others = [each for each in (a, b) if not isinstance(each, Instance)]
@@ -199,59 +207,14 @@ class OperatorEvents(Part):
                     return None
                 self.instances.guard_class(each.cls, method, vars(object)[method])
         if not others:
-            self.same_object(a, b, seen == (name == "=="))
+            self.identity.same_object(a, b, seen == (name == "=="))
         return Literal(seen)
 
     def on_is(self, name: str, operands: Operands, _k: Any, result: int, _f: bool) -> Abstract:
         a, b = (self.recorded.value(node) for node in operands)
-        seen = self.recorded.seen(result)
-        self.same_object(a, b, seen == (name == "is"))
+        seen = self.record.seen(result)
+        self.identity.same_object(a, b, seen == (name == "is"))
         return Literal(seen)
-
-    def same_object(self, a: Abstract, b: Abstract, seen: bool) -> None:
-        """Let every call of the path give the recorded answer to `a is b`."""
-        if isinstance(a, Literal) or isinstance(b, Literal):  # which function it is matters
-            a, b = self.callees.by_identity(a), self.callees.by_identity(b)
-        if a is b:
-            return
-        literals = [value for value in (a, b) if isinstance(value, Literal)]
-        if len(literals) == 2 and all(value.identical for value in literals):
-            return
-        if any(is_singleton(value.object) for value in literals):
-            other = b if a is literals[0] else a
-            if isinstance(other, Host) and type(other.object) is bool:
-                self.program.pin(other, other.object)
-            return  # a value of a known type is never one of the singletons
-        if any(isinstance(value, (Host, Size)) for value in (a, b)) or len(literals) == 2:
-            raise refuse(reasons.IDENTITY, describe(a), describe(b))
-        if all(isinstance(value, Tensor) and value.is_scalar for value in (a, b)):
-            self._same_scalar(a, b, seen)
-            return
-        if any(isinstance(value, Tensor) and value.maybe is not None for value in (a, b)):
-            raise refuse(reasons.IDENTITY_MAY_BE_VIEW_COPY)
-        registers = [self.own_register(value) for value in (a, b)]
-        if all(register >= 0 for register in registers):
-            self.program.guard("guard_same", *registers, seen)  # all of a tuple is the tuple itself
-
-    def _same_scalar(self, a: Tensor, b: Tensor, seen: bool) -> None:
-        """Of two that the graph has computed it is plain that they are two.
-
-        What a loop hands on may be another object of that value.
-        """
-        given = [value.storage.host for value in (a, b) if value.storage.host >= 0]
-        if len(given) == 2 and (self.varying.in_turn or self.loops.has_rolled):
-            refusal = refuse(reasons.IDENTITY, describe(a), describe(b))
-            self.loops.give_up_all(refusal)
-            raise refusal
-        if given:  # a call may return its argument
-            registers = map(self.program.register_of, (a, b))
-            self.program.guard("guard_same", *registers, seen)
-
-    def own_register(self, value: Abstract) -> int:
-        """The register of an object of the caller, or -1 for one the program made."""
-        if isinstance(value, Tensor):
-            return value.storage.register if value.base is None else -1
-        return int(getattr(value, "register", -1))
 
     def on_contains(
         self, name: str, operands: Operands, _k: Any, result: int, followed: bool
@@ -259,7 +222,7 @@ class OperatorEvents(Part):
         if followed:
             return self.recorded.dispatched(operands)
         item, container = (self.recorded.value(node) for node in operands)
-        seen = self.recorded.seen(result)
+        seen = self.record.seen(result)
         if isinstance(self.containers.contains(container, item, seen == (name == "in")), Literal):
             return Literal(seen)
         container = self.instances.content_of(container, "__contains__")
@@ -267,7 +230,7 @@ class OperatorEvents(Part):
             if (found := self.open_lists.contains(container, item, name, seen)) is not None:
                 return found
         return self.host_operations.host_operation(
-            name, [item, container], self.recorded.seen(result)
+            name, [item, container], self.record.seen(result)
         )
 
     # ---- parts
@@ -279,7 +242,7 @@ class OperatorEvents(Part):
         if followed:
             self.containers.lack_key(base, key)
             return self.recorded.dispatched(operands)
-        return self.lookups.subscript(base, key, self.recorded.seen(result))
+        return self.lookups.subscript(base, key, self.record.seen(result))
 
     def on_store_subscript(
         self, _n: str, operands: Operands, _k: Any, _r: int, followed: bool
@@ -305,7 +268,7 @@ class OperatorEvents(Part):
             if isinstance(base, (Instance, Raised)):
                 return self.followed_attribute(base, name)
             raise refuse(reasons.ATTRIBUTE_OF, name, describe(base))
-        return self.lookups.attribute(base, name, self.recorded.seen(result))
+        return self.lookups.attribute(base, name, self.record.seen(result))
 
     def followed_attribute(self, base: Instance | Raised, name: str) -> None:
         """A property or another descriptor, or __getattr__, written in Python."""
@@ -351,7 +314,7 @@ class OperatorEvents(Part):
             return self.lookups.store_subscript(base, Literal(Ellipsis), value)
         if isinstance(base, Host) and type(base.object) is np.recarray:
             if name in (base.object.dtype.names or ()) and not followed:
-                return self.containers.store_element(base, Literal(name), value)
+                return self.lookups.store_subscript(base, Literal(name), value)
         if isinstance(base, Host) and is_subclass(base) and not followed:
             return self.array_classes.set_attribute_of_subclass(base, name, value)
         parts = isinstance(base, Host) and is_array(base.object) and base.object.dtype.kind == "c"
@@ -390,13 +353,13 @@ class OperatorEvents(Part):
         return True
 
     def on_store_global(self, name: str, operands: Operands, *_: Any) -> None:
-        scope = self.recorded.seen(operands[1])
+        scope = self.record.seen(operands[1])
         value = self.recorded.value(operands[0])
         self.recorded.globals[id(scope), name] = value
         self.ledger.store("variable", scope, name, value)
 
     def on_store_cell(self, _n: str, operands: Operands, *_: Any) -> None:
-        cell = self.recorded.seen(operands[1])
+        cell = self.record.seen(operands[1])
         value = self.recorded.cells[id(cell)] = self.recorded.value(operands[0])
         self.ledger.store("cell", cell, "", value)
 
@@ -404,11 +367,6 @@ class OperatorEvents(Part):
 def is_subclass(value: Abstract) -> bool:
     """Whether it is an array of a subclass, whose operators may be other than ndarray's."""
     return isinstance(value, Host) and is_array(value.object) and not is_plain_array(value.object)
-
-
-def is_singleton(value: Any) -> bool:
-    single = value is None or value is Ellipsis or isinstance(value, (bool, type))
-    return single or type(value) is object
 
 
 def _adds_itself(value: Abstract) -> bool:

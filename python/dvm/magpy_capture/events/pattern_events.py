@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from dvm import classes, reasons
+from dvm.magpy_capture.events.layer import WalkPart
 from dvm.magpy_capture.events.recorded import Operands
-from dvm.magpy_capture.part import Part
 from dvm.magpy_capture.path.program import describe
 from dvm.magpy_capture.path.spec import refuse
 from dvm.magpy_capture.python.kinds import class_attribute
@@ -25,10 +25,10 @@ from dvm.magpy_capture.values import (
 NONE = Literal(None)
 
 
-class PatternEvents(Part):
+class PatternEvents(WalkPart):
     """What a pattern asks of its subject. That it got another answer is another path."""
 
-    needs = "calls containers indexing instances lookups python recorded"
+    needs = "containers identity indexing instances lookups python record recorded"
 
     def on_match_kind(
         self, _n: str, operands: Operands, _k: Any, result: int, _f: bool
@@ -37,15 +37,15 @@ class PatternEvents(Part):
         if isinstance(subject, (Closure, Method, IteratorValue)):
             raise refuse(reasons.PATTERN, describe(subject))
         self.instances.guard_bases(
-            self.python.class_of(subject)
+            self.identity.class_of(subject)
         )  # the type is known, and has this flag
-        return Literal(self.recorded.seen(result))
+        return Literal(self.record.seen(result))
 
     def on_match_length(
         self, _n: str, operands: Operands, _k: Any, result: int, _f: bool
     ) -> Abstract:
-        self.calls.seen_result = self.recorded.seen(result)
-        return self.python.length(self.recorded.value(operands[0]))
+        subject = self.recorded.value(operands[0])
+        return self.python.length(subject, seen=self.record.seen(result))
 
     def on_match_keys(self, _n: str, operands: Operands, _k: Any, _r: int, _f: bool) -> Abstract:
         subject, keys = (self.recorded.value(node) for node in operands)
@@ -53,7 +53,7 @@ class PatternEvents(Part):
             raise refuse(reasons.PATTERN, describe(subject))
         found = []
         for part in self.containers.elements(keys):
-            key = self.containers.key(part)
+            key = self.identity.key(part)
             if not self.containers.has_key(subject, key):
                 return NONE
             found.append(resolve(self.containers.dict_part(subject, key)))
@@ -63,7 +63,7 @@ class PatternEvents(Part):
         self, name: str, operands: Operands, _k: Any, result: int, _f: bool
     ) -> Abstract:
         subject, kind, keywords = (self.recorded.value(node) for node in operands)
-        cls, seen = self.indexing.plain(kind), self.recorded.seen(result)
+        cls, seen = self.indexing.plain(kind), self.record.seen(result)
         if not self.indexing.plain(self.python.is_instance(subject, kind)):
             return NONE
         if seen is None:

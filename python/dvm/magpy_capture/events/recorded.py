@@ -7,13 +7,13 @@ from typing import Any
 
 from dvm import classes, reasons
 from dvm.classes import is_mutable_class
+from dvm.magpy_capture.events.layer import WalkPart
 from dvm.magpy_capture.events.special_methods import looked_up
 from dvm.magpy_capture.libraries import is_plain_array, is_scalar
 from dvm.magpy_capture.numpy.dtypes import dtype_name
-from dvm.magpy_capture.part import Part
-from dvm.magpy_capture.path.program import MISSING
 from dvm.magpy_capture.path.spec import refuse
 from dvm.magpy_capture.python.kinds import (
+    MISSING,
     class_attribute,
     is_constant,
 )
@@ -30,22 +30,16 @@ from dvm.magpy_capture.values import (
 
 Operands = list[int]
 Followed = tuple[str, str, list[str], int, Any]
-#: attributes of arrays that say how they lie, and what their elements are
-LAYOUT = frozenset(("shape", "strides", "dtype"))
 
 
-class Events(Part):
+class Events(WalkPart):
     """Values by node, read where the program first used them."""
 
-    needs = "callees containers heap indexing instances loops program"
+    needs = "callees containers heap instances loop_policy program record sizes"
 
-    def __init__(
-        self, recording: dict[str, Any], builtins: dict[str, Any], whole: set[int]
-    ) -> None:
+    def __init__(self, builtins: dict[str, Any], whole: set[int]) -> None:
         self.builtins = [builtins]  # of the frames that are open: a function may have its own
-        self.recording = recording
         self.whole = whole  # ids of NumPy's functions whose bodies are not looked into
-        self.nodes = recording["nodes"]
         self.values: dict[int, Abstract] = {}
         self.globals: dict[tuple[int, str], Abstract] = {}  # rebound by the program
         self.cells: dict[int, Abstract] = {}
@@ -55,24 +49,8 @@ class Events(Part):
         # kind, name, keywords, result, callee.
         self.pending: Followed | None = None
         self.entered: list[Followed | None] = []
-        # Of an array that the program gave another shape or dtype, by its id: a view of it as it
-        # was before. The recorded object itself is as it was left.
-        self.came: dict[int, Any] = {}
-        self.shaped: set[int] = set()  # ids of both
-        for kind, name, operands, *_ in recording["events"][recording.get("begin", 0) :]:
-            if kind == "store_attribute" and name in LAYOUT:
-                left = self.nodes[operands[0]][4]
-                if id(left) in recording["snapshots"] and is_plain_array(left):
-                    self.came[id(left)] = recording["snapshots"][id(left)]
-                    self.shaped |= {id(left), id(self.came[id(left)])}
 
     # ---- nodes
-
-    def seen(self, node: int) -> Any:
-        return self.as_it_came(self.nodes[node][4]) if node >= 0 else None
-
-    def as_it_came(self, seen: Any) -> Any:
-        return self.came.get(id(seen), seen) if self.came else seen
 
     def value(self, node: int) -> Abstract:
         if node < 0:
@@ -84,8 +62,8 @@ class Events(Part):
         return value
 
     def origin(self, node: int) -> Abstract:
-        kind, index, name, scope, _, _ = self.nodes[node]
-        seen = self.seen(node)
+        kind, index, name, scope, _, _ = self.record.nodes[node]
+        seen = self.record.seen(node)
         if kind == "argument":
             fetch = lambda: self.program.step("argument", index, key=("argument", index))  # noqa: E731
             return self.heap.reach(fetch, seen)
@@ -96,7 +74,7 @@ class Events(Part):
         if kind == "default":
             return self.default(scope, index, seen)
         if kind == "event":
-            self.loops.need(index)
+            self.loop_policy.need(index)
             raise refuse(reasons.VALUE_UNKNOWN_ORIGIN)
         return Literal(seen)
 
@@ -157,8 +135,8 @@ class Events(Part):
         if not (is_scalar(seen) or is_plain_array(seen)):
             raise refuse(reasons.RESULT_TYPE, classes.name_of(type(seen)))
         dtype = dtype_name(seen.dtype)
-        if id(seen) in self.shaped:  # it has another shape by now
-            seen = seen.reshape([self.indexing.observed(dim) for dim in value.shape])
+        if id(seen) in self.record.shaped:  # it has another shape by now
+            seen = seen.reshape([self.sizes.observed(dim) for dim in value.shape])
         if dtype != value.dtype or seen.ndim != value.rank:
             raise refuse(reasons.NUMPY_GAVE_OTHERWISE, dtype, seen.ndim, value.dtype, value.rank)
         value.is_scalar = is_scalar(seen)

@@ -12,14 +12,15 @@ from typing import TYPE_CHECKING, Any
 
 from dvm import reasons
 from dvm.magpy_capture.events.callbacks import body_end
+from dvm.magpy_capture.events.layer import WalkPart
 from dvm.magpy_capture.events.recorded import Operands
 from dvm.magpy_capture.numpy.masked import is_numpys_code
 from dvm.magpy_capture.numpy.tables import WHOLE
-from dvm.magpy_capture.part import Part
-from dvm.magpy_capture.path.effects import finish
-from dvm.magpy_capture.path.program import MISSING, describe
+from dvm.magpy_capture.path.program import describe
 from dvm.magpy_capture.path.spec import BodyRaised, NotCapturable, refuse
+from dvm.magpy_capture.python.kinds import MISSING
 from dvm.magpy_capture.python.outputs import Frame
+from dvm.magpy_capture.recording.findings import Findings
 from dvm.magpy_capture.values import (
     Abstract,
     DictValue,
@@ -37,7 +38,7 @@ from dvm.magpy_capture.values import (
 )
 
 if TYPE_CHECKING:
-    from dvm.magpy_capture.lowering import Findings
+    from dvm.magpy_capture.recording.findings import Findings
 
 
 #: A longer path would cost seconds (lowering takes 50 us an event) for each count of turns of a
@@ -56,12 +57,13 @@ OWN_BUILTINS = {
 }
 
 
-class Walk(Part):
+class Walk(WalkPart):
     """Lowers one recording into the path it describes."""
 
     needs = (
-        "callbacks callees calls containers exceptions flow generators graph heap host_arrays "
-        "host_operations indexing instances loops lowering memory outputs program recorded"
+        "callbacks callees caller calls containers effects exceptions generators graph heap "
+        "host_operations indexing instances loop_policy meanings memory outputs program python "
+        "record recorded sizes"
     )
 
     first_sights: dict[int, int] | None = None  # id of an operand -> the first event that has it
@@ -69,21 +71,21 @@ class Walk(Part):
 
     def run(self) -> None:
         if (
-            len(self.callbacks.events) - self.callbacks.begin
-            > MAX_EVENTS + self.loops.rolled_events
+            len(self.record.events) - self.callbacks.begin
+            > MAX_EVENTS + self.loop_policy.rolled_events
         ):
-            self.loops.check_hopes()
-            raise NotCapturable(reasons.PATH_MORE_EVENTS(MAX_EVENTS), self.callbacks.events[-1][5])
+            self.loop_policy.check_hopes()
+            raise NotCapturable(reasons.PATH_MORE_EVENTS(MAX_EVENTS), self.record.events[-1][5])
         self.check_builtins()
         self.callees.meet_cells(Literal(self.outputs.function))
-        while self.callbacks.skip() < len(self.callbacks.events):
+        while self.callbacks.skip() < len(self.record.events):
             self.lower_event()
-        if self.recorded.recording["aborted"]:
+        if self.record.recording["aborted"]:
             raise NotCapturable(
-                self.recorded.recording["aborted"], self.recorded.recording["aborted_at"]
+                self.record.recording["aborted"], self.record.recording["aborted_at"]
             )
         self.callbacks.check_looks()
-        finish(self.lowering, self.recorded.value(self.recorded.recording["result"]))
+        self.effects.finish(self.recorded.value(self.record.recording["result"]))
         self.graph.require_none_late()
 
     def check_builtins(self) -> None:
@@ -95,7 +97,7 @@ class Walk(Part):
 
     def lower_event(self) -> None:
         self.program.check_time()
-        events = self.callbacks.events
+        events = self.record.events
         kind, name, operands, keywords, result, at, followed = events[self.callbacks.number]
         self.program.at = at
         if not self.outputs.frames:
@@ -103,7 +105,7 @@ class Walk(Part):
         self.callbacks.number += 1
         if followed:
             self.callees.leading = None
-            callee = self.recorded.seen(operands[0])
+            callee = self.record.seen(operands[0])
             end = (
                 body_end(events, self.callbacks.number) if id(callee) in self.recorded.whole else 0
             )
@@ -126,18 +128,18 @@ class Walk(Part):
                 self.raised(kind, name, operands, keywords, events[end][4])
             self.callbacks.number = end + 1
             return
-        handler = self.lowering.handler(kind)
+        handler = self.meanings.handler(kind)
         try:
             value = handler(name, operands, keywords, result, followed)
         except BodyRaised:
             return  # there is no result; what comes next knows the exception
         if result >= 0 and not followed:
-            self.recorded.check(value, self.recorded.seen(result))
+            self.recorded.check(value, self.record.seen(result))
             self.recorded.values[result] = value
 
     def end_of_numpys_code(self, number: int) -> int:
         """Where the bodies behind event `number` - 1 end, if they are of NumPy's own classes."""
-        events = self.recorded.recording["events"]
+        events = self.record.recording["events"]
         end = 0
         while number < len(events):
             entered = number
@@ -145,7 +147,7 @@ class Walk(Part):
                 entered += 1
             if (entered > number and end) or entered == len(events):
                 break
-            if not is_numpys_code(self.recorded.seen(events[entered][2][-1])):
+            if not is_numpys_code(self.record.seen(events[entered][2][-1])):
                 return 0
             number = end = body_end(events, number)
             if not end or events[end - 1][1] == "raised":
@@ -159,18 +161,18 @@ class Walk(Part):
         """
         if self.first_sights is None:
             self.first_sights = {}
-            for number, event in enumerate(self.callbacks.events):
+            for number, event in enumerate(self.record.events):
                 for node in event[2]:
                     if node >= 0:
-                        self.first_sights.setdefault(id(self.recorded.nodes[node][4]), number)
+                        self.first_sights.setdefault(id(self.record.nodes[node][4]), number)
         for seen, number in self.first_sights.items():
             if begin <= number < end:
                 self.heap.snapshots.pop(seen, None)
-                self.recorded.came.pop(seen, None)
+                self.record.came.pop(seen, None)
 
     def found_out(self, found: Findings) -> bool:
         """Whether a lowering that was given up may end otherwise, with what it has found out."""
-        joint, on_host = self.memory.wanted_joint, self.host_arrays.wanted_on_host
+        joint, on_host = self.memory.wanted_joint, self.memory.wanted_on_host
         for wanted, known in ((joint, found.joint), (on_host, found.on_host)):
             if not wanted <= known:
                 known |= wanted
@@ -178,8 +180,8 @@ class Walk(Part):
         if not self.graph.read_late <= found.copied:
             found.copied |= self.graph.read_late
             return True
-        if not self.loops.given_up <= found.unrolled:
-            found.unrolled |= self.loops.given_up
+        if not self.loop_policy.given_up <= found.unrolled:
+            found.unrolled |= self.loop_policy.given_up
             return True
         opened = self._open_function()
         if opened is None or id(opened) in found.whole:
@@ -203,7 +205,7 @@ class Walk(Part):
         self, kind: str, name: str, operands: Operands, keywords: list[str], exception: int
     ) -> None:
         """The event did not come to its end but to this exception."""
-        seen = self.recorded.seen(exception)
+        seen = self.record.seen(exception)
         if kind == "raise":
             value = self.recorded.value(operands[0])
             if isinstance(value, Literal) and isinstance(value.object, type):
@@ -227,7 +229,7 @@ class Walk(Part):
 
         `next` and a generator's `throw` and `send` tell of an end so.
         """
-        seen = self.recorded.seen(exception)
+        seen = self.record.seen(exception)
         callee = self.recorded.value(operands[0])
         if kind == "call" and isinstance(callee, Method) and callee.name in ("send", "throw"):
             generator = resolve(callee.base)
@@ -236,7 +238,7 @@ class Walk(Part):
                 if self.generators.given_to(generator, callee.name, given) is End:
                     self.recorded.values[exception] = self.generators.ending(generator, seen)
                     return
-        if kind == "call" and len(operands) == 2 and self.recorded.seen(operands[0]) is next:
+        if kind == "call" and len(operands) == 2 and self.record.seen(operands[0]) is next:
             callee, iterator = (self.recorded.value(node) for node in operands)
             if isinstance(callee, Literal) and isinstance(iterator, IteratorValue):
                 if type(seen) is StopIteration and iterator.pull() is End:
@@ -246,8 +248,8 @@ class Walk(Part):
                         else self.exceptions.make_exception(StopIteration, [], {}, seen)
                     )
                     return
-        if kind == "raise" and self.callbacks.calls_back(callee):  # a class with an __init__
-            made = self.callbacks.call_back(callee, [], {})
+        if kind == "raise" and self.caller.calls_back(callee):  # a class with an __init__
+            made = self.caller.call_back(callee, [], {})
             if isinstance(made, Raised) and made.object is seen:
                 self.recorded.values[exception] = made
                 return
@@ -258,12 +260,12 @@ class Walk(Part):
         if not isinstance(exception, Raised):
             raise refuse(reasons.HANDLING, describe(exception))
         self.indexing.plain(classes)
-        return Literal(self.recorded.seen(result))
+        return Literal(self.record.seen(result))
 
     # ---- frames
 
     def on_enter(self, name: str, operands: Operands, *_: Any) -> None:
-        function = self.recorded.seen(operands[-1])
+        function = self.record.seen(operands[-1])
         self.callees.enter_function(self.callees.entered_function(function, operands[-1]))
         self.outputs.frames.append(Frame(operands, self.program.at))
         self.recorded.entered.append(self.recorded.pending)
@@ -285,30 +287,30 @@ class Walk(Part):
         returned = self.recorded.value(operands[0])
         if isinstance(returned, Literal) and returned.object is NotImplemented:
             return
-        answer = self.recorded.seen(operands[0])
+        answer = self.record.seen(operands[0])
         if kind == "branch" or name == "not":
             if type(answer) is not bool:  # of __len__, for __bool__ gives bools
                 self.guard_length_range(returned)
             if kind == "branch":
-                self.flow.outcome(returned, keywords[0] == "1")
-        elif kind == "call" and type(answer) is int and self.recorded.seen(result) == answer:
+                self.python.outcome(returned, keywords[0] == "1")
+        elif kind == "call" and type(answer) is int and self.record.seen(result) == answer:
             self.guard_length_range(returned)
         if result < 0 or result in self.recorded.values or result == operands[0]:
             return
-        seen = self.recorded.seen(result)
+        seen = self.record.seen(result)
         if kind == "contains" or name in ("not", "!="):
             negative = name in ("not in", "not") or (
-                name == "!=" and seen != self.recorded.seen(operands[0])
+                name == "!=" and seen != self.record.seen(operands[0])
             )
             self.recorded.values[result] = self.truth_of(returned, negative, seen)
-        elif seen is self.recorded.seen(operands[0]):
+        elif seen is self.record.seen(operands[0]):
             self.recorded.values[result] = returned
 
     def guard_length_range(self, value: Abstract) -> None:
         """len() and truth refuse a negative length, and one beyond sys.maxsize."""
         if isinstance(value, (Host, Size, Tensor)):
             dim = self.indexing.dim_of(value)
-            self.indexing.is_negative(dim)
+            self.sizes.is_negative(dim)
             if not dim.is_natural:
                 limit = self.program.constant(sys.maxsize)
                 test = self.program.operate("<=", self.program.register_of_dim(dim), limit)
@@ -322,9 +324,9 @@ class Walk(Part):
 
     def on_new(self, _n: str, operands: Operands, _k: Any, result: int, _f: bool) -> Abstract:
         self.recorded.value(operands[0])
-        cls = type(self.recorded.seen(result))
+        cls = type(self.record.seen(result))
         self.instances.guard_lifetime(cls)
-        return self.calls.new_instance(cls, self.recorded.seen(result))
+        return self.calls.new_instance(cls, self.record.seen(result))
 
     # ---- calls
 
@@ -335,7 +337,7 @@ class Walk(Part):
         if followed:
             return self.callees.followed_call(callee)
         return self.calls.call(
-            callee, *self.given_to("call", operands, keywords), self.recorded.seen(result)
+            callee, *self.given_to("call", operands, keywords), self.record.seen(result)
         )
 
     def on_call_ex(
@@ -345,7 +347,7 @@ class Walk(Part):
         arguments = self.given_to("call_ex", operands, keywords)  # which asks for their number
         if followed:
             return self.callees.followed_call(callee)
-        return self.calls.call(callee, *arguments, self.recorded.seen(result))
+        return self.calls.call(callee, *arguments, self.record.seen(result))
 
     def given_to(
         self, kind: str, operands: Operands, keywords: list[str]

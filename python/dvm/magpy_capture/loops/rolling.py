@@ -12,12 +12,14 @@ fuse, unless they branch on what they computed. One that cannot be rolled stays 
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from typing import Any
 
 from dvm import _dvm, classes, reasons
 from dvm.magpy_capture.libraries import is_array
 from dvm.magpy_capture.library import Array
 from dvm.magpy_capture.loops.known import PLAIN, Entry, Given, KnownLoops, Rolled
+from dvm.magpy_capture.loops.layer import LoopPart
 from dvm.magpy_capture.loops.turns import (
     RETURNED,
     Turns,
@@ -29,7 +31,7 @@ from dvm.magpy_capture.loops.turns import (
     turn_recording,
     variables_at,
 )
-from dvm.magpy_capture.part import Part
+from dvm.magpy_capture.path.loop_policy import LoopPolicy
 from dvm.magpy_capture.path.program import describe
 from dvm.magpy_capture.path.spec import NotCapturable, PathSpec, refuse
 from dvm.magpy_capture.python.kinds import is_number
@@ -56,12 +58,12 @@ MANY_EVENTS = 500
 MOST_TURNS, MOST_WAYS = 4, 16
 
 
-class Loops(Part):
+class Loops(LoopPart, LoopPolicy):
     """Chooses the loops that are rolled, and lowers them."""
 
     needs = (
-        "arrays callbacks graph heap ledger lent library list_changes loop_lists memory "
-        "opaque program recorded written_beside"
+        "arrays callbacks graph heap ledger lent library list_changes loop_lists memory opaque "
+        "program record recorded written_beside"
     )
 
     def __init__(
@@ -71,7 +73,9 @@ class Loops(Part):
         unrolled: set[int],
         copied: set[int],
         known: KnownLoops,
+        lower: Callable[..., None],
     ) -> None:
+        self._lower = lower  # what is within a loop
         self.recording = recording
         self.function = function
         self.known = known
@@ -167,7 +171,7 @@ class Loops(Part):
                 values[new] = values[old]
             else:
                 read = functools.partial(self.recorded.value, old)
-                values[new] = Unread(read, self.recorded.seen(old))
+                values[new] = Unread(read, self.record.seen(old))
 
     def is_rolled_over(self, iterator: int) -> bool:
         """Whether a loop over that iterator is rolled: nothing is pulled from it."""
@@ -252,15 +256,13 @@ class Loops(Part):
         return sum(known.ways for known in self.known.values())
 
     def _lower_turn(self, turns: Turns, turn: int, rolled: Rolled) -> None:
-        from dvm.magpy_capture.lower import lower  # which lowers what is within
-
         own, loop = self.program.spec, turns.loop
         spec = PathSpec(own.target, own.numerics, own.precision)
         recording = turn_recording(self.recording, turns, turn)
         carried = [loop.variables.index(name) for name in loop.carried]
         known = KnownValues(varying={("argument", place) for place in self._varying(turns)})
         deadline = self.program.deadline
-        lower(spec, recording, turns.function, deadline, loops=self.known, varying=known)
+        self._lower(spec, recording, turns.function, deadline, loops=self.known, varying=known)
         if spec.reason:
             raise NotCapturable(spec.reason, spec.reason_at)  # type: ignore[arg-type]
         within = {
@@ -276,7 +278,7 @@ class Loops(Part):
         loop = turns.loop
         places = {loop.variables.index(name) for name in loop.carried} | {len(loop.variables)}
         for name, node, _ in variables_at(self.recording["events"][turns.enter]):
-            is_text = type(self.recorded.seen(node)) in (str, bytes)
+            is_text = type(self.record.seen(node)) in (str, bytes)
             if is_text and isinstance(resolve(self.recorded.value(node)), Host):
                 places.add(loop.variables.index(name))
         return places
@@ -333,7 +335,7 @@ class Loops(Part):
             if each.private and not each.is_the_callers:
                 self.opaque.take_over(each.value, each.register)
         if any(each.private for each in given):
-            self.opaque.forget_results()
+            self.program.forget_results()
         self.loop_lists.leave(entry, registers, filled)
         if source is not None:
             self._use_up(source, turns.enter)
@@ -470,7 +472,7 @@ class Loops(Part):
                 continue
             else:
                 continue
-            seen = self.recorded.seen(node)
+            seen = self.record.seen(node)
             read = functools.partial(self._result, turns, name, made, place, seen, given)
             self.recorded.values[node] = Unread(read, seen)
 

@@ -11,8 +11,8 @@ from dvm import _dvm, classes, reasons
 from dvm.magpy_capture.events.callbacks import RESUMING
 from dvm.magpy_capture.libraries import ARRAYS, SCALARS
 from dvm.magpy_capture.loops.code import LoopCode, called, loop_code
+from dvm.magpy_capture.objects.adopted import Unknown
 from dvm.magpy_capture.path.spec import refuse
-from dvm.magpy_capture.python.open_lists import Unknown
 
 #: what a turn's tuple begins with where the loop goes on; else the place where the frame went on
 NEXT = -1

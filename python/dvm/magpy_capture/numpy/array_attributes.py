@@ -14,8 +14,8 @@ import numpy as np
 
 from dvm import reasons
 from dvm.magpy_capture.meanings import attributes_of, means
+from dvm.magpy_capture.numpy.layer import NumpyPart
 from dvm.magpy_capture.numpy.ufuncs import NONE
-from dvm.magpy_capture.part import Part
 from dvm.magpy_capture.path.graphs import DTYPES
 from dvm.magpy_capture.path.program import describe
 from dvm.magpy_capture.path.spec import refuse
@@ -42,12 +42,12 @@ from dvm.magpy_capture.values import (
 OWNERSHIP = frozenset({"owndata", "num", "O", "OWNDATA"})
 
 
-class ArrayAttributes(Part):
+class ArrayAttributes(NumpyPart):
     """What `x.name` is."""
 
     needs = (
-        "arrays containers elementwise graph heap indexing lookups program reductions shapes "
-        "ufuncs views writes"
+        "arrays containers elementwise graph heap indexing operators program reductions shapes "
+        "sizes ufuncs views writes"
     )
 
     @attributes_of(Tensor)
@@ -69,7 +69,7 @@ class ArrayAttributes(Part):
         if name == "real":  # of no complex number
             return base
         if name in ("strides", "imag"):
-            made = self.program.step("getattr", self.views.layout_register(base), name)
+            made = self.program.step("getattr", self.arrays.layout_register(base), name)
             part = self.heap.computed(made, seen)
             if isinstance(part, Tensor) and not part.is_scalar:
                 part.storage.locked = True  # zeros that nobody may write
@@ -114,7 +114,7 @@ class ArrayAttributes(Part):
         x = flags.base
         if name in OWNERSHIP and self._is_own(x, seen):
             return Literal(seen)
-        held = self.program.step("getattr", self.views.layout_register(x), "flags")
+        held = self.program.step("getattr", self.arrays.layout_register(x), "flags")
         if subscript:
             return self.heap.computed(
                 self.program.step("operator", "getitem", held, self.program.constant(name)), seen
@@ -150,7 +150,7 @@ class ArrayAttributes(Part):
         """`x.flat[key]`: a scalar, or a copy."""
         self._untouched(flat)
         line = self.reductions.flat(flat.base)
-        found = self.lookups.subscript(line, key, seen)
+        found = self.operators.subscript(line, key, seen)
         return (
             self.elementwise.copy(found)
             if isinstance(found, Tensor) and found.base is not None
@@ -163,7 +163,7 @@ class ArrayAttributes(Part):
         value = resolve(value)
         if isinstance(value, (ListValue, Sequence)) or (isinstance(value, Tensor) and value.rank):
             return self._store_all(flat.base, key, value)
-        self.lookups.store_subscript(self.views.flat_view(flat.base), key, value)
+        self.operators.store_subscript(self.views.flat_view(flat.base), key, value)
 
     def _store_all(self, x: Tensor, key: Abstract, value: Abstract) -> None:
         """`x.flat[:] = value` of as many elements; NumPy goes one by one, whatever overlaps."""
@@ -175,12 +175,12 @@ class ArrayAttributes(Part):
         if not whole or given.storage is x.storage:
             raise refuse(reasons.ARRAY_WRITTEN_THROUGH_FLAT)
         size, wanted = self.graph.product(given.shape), self.graph.product(x.shape)
-        if self.indexing.observed(size) != self.indexing.observed(wanted):
+        if self.sizes.observed(size) != self.sizes.observed(wanted):
             raise refuse(reasons.ARRAY_WRITTEN_THROUGH_FLAT)
-        self.elementwise.require_equal(size, wanted)
+        self.sizes.require_equal(size, wanted)
         self.writes.write(
             self.views.flat_view(x),
-            self.elementwise.cast(self.shapes.reshaped(given, [size]), x.dtype),
+            self.elementwise.cast(self.views.reshaped(given, [size]), x.dtype),
         )
 
     def set_shape(self, x: Tensor, shape: Abstract) -> None:
@@ -199,7 +199,7 @@ class ArrayAttributes(Part):
         x.storage.version += 1
         x.shape, x.axes, x.cached = again.shape, again.axes, None
         if x.object is not None:
-            x.object = x.object.reshape([self.indexing.observed(dim) for dim in x.shape])
+            x.object = x.object.reshape([self.sizes.observed(dim) for dim in x.shape])
 
     def set_flat(self, x: Tensor, value: Abstract) -> None:
         """`x.flat = value`."""

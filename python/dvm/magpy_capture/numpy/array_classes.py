@@ -16,12 +16,11 @@ import numpy as np
 
 from dvm import reasons
 from dvm.classes import mro_of, names_in
-from dvm.magpy_capture.libraries import is_array
-from dvm.magpy_capture.numpy.masked import is_masked, masked_classes
-from dvm.magpy_capture.part import Part
-from dvm.magpy_capture.path.program import MISSING, describe
+from dvm.magpy_capture.numpy.layer import NumpyPart
+from dvm.magpy_capture.numpy.masked import masked_classes
+from dvm.magpy_capture.path.program import describe
 from dvm.magpy_capture.path.spec import refuse
-from dvm.magpy_capture.python.kinds import PURE_TYPES, class_attribute
+from dvm.magpy_capture.python.kinds import MISSING, PURE_TYPES, class_attribute
 from dvm.magpy_capture.values import Abstract, Host, Literal, Size, resolve
 
 #: Those whose whole content is the memory of the array.
@@ -39,10 +38,10 @@ MASKED_METHODS = frozenset(
 )
 
 
-class ArrayClasses(Part):
+class ArrayClasses(NumpyPart):
     """Which classes of arrays a call of NumPy may be given."""
 
-    needs = "heap host_operations instances opaque program"
+    needs = "heap host_operations instances program"
 
     def is_opaque_class(self, cls: type) -> bool:
         """Whether operators on its arrays run NumPy's code alone, as they do on every call."""
@@ -116,19 +115,7 @@ class ArrayClasses(Part):
             raise refuse(reasons.SETTING_ATTRIBUTE, name, describe(base))
         given = [base.register, self.program.constant(name), self.program.register_of(value)]
         self.program.step("call", self.program.constant(setattr), given, ())
-        self.opaque.forget_results()
-
-    def memory_registers(self, register: int, array: Any) -> list[tuple[int, Any]]:
-        """Registers with all that an array keeps its content in: of a masked one also the mask."""
-        if not is_masked(array):
-            return [(register, array)]
-        key = ("getattr", register, "_mask")
-        mask = self.program.step("getattr", register, "_mask", key=key)
-        if not is_array(array._mask):  # none at all, which is one object
-            self.program.guard_is(mask, array._mask)
-            return [(register, array)]
-        self.program.guard_type(mask, array._mask)
-        return [(register, array), (mask, array._mask)]
+        self.program.forget_results()
 
     def is_array_class(self, thing: Any) -> bool:
         """Whether it is such a class itself, which NumPy is given to make arrays of."""

@@ -19,7 +19,7 @@ from dvm.magpy_capture.tensors.fresh import fresh
 from dvm.magpy_capture.values import Abstract, Literal, Sequence, Size, Tensor, is_literal, is_none
 
 if TYPE_CHECKING:
-    from dvm.magpy_capture.lowering import Lowering
+    from dvm.magpy_capture.numpy.layer import NumpyPart
 
 
 _SHARED = {name: name + "_of" for name in ("mean", "var", "std")}
@@ -31,7 +31,7 @@ FLOAT32 = Literal(np.dtype("f4"))
 
 @means(np.mean, np.ndarray.mean)
 def mean_of(
-    lower: Lowering,
+    lower: NumpyPart,
     a: Abstract,
     axis: Abstract = NONE,
     dtype: Abstract = NONE,
@@ -52,7 +52,7 @@ def mean_of(
 
 @means(np.var, np.ndarray.var)
 def var_of(
-    lower: Lowering,
+    lower: NumpyPart,
     a: Abstract,
     axis: Abstract = NONE,
     dtype: Abstract = NONE,
@@ -93,7 +93,7 @@ def var_of(
 
 @means(np.std, np.ndarray.std)
 def std_of(
-    lower: Lowering,
+    lower: NumpyPart,
     a: Abstract,
     axis: Abstract = NONE,
     dtype: Abstract = NONE,
@@ -112,7 +112,7 @@ def std_of(
 
 @means(np.average)
 def average(
-    lower: Lowering,
+    lower: NumpyPart,
     a: Abstract,
     axis: Abstract = NONE,
     weights: Abstract = NONE,
@@ -141,7 +141,7 @@ def average(
 
 
 def _weighted(
-    lower: Lowering, x: Tensor, axis: Abstract, weights: Tensor, keepdims: Abstract
+    lower: NumpyPart, x: Tensor, axis: Abstract, weights: Tensor, keepdims: Abstract
 ) -> Tensor:
     """A sum of products over the sum of the weights, which is a ZeroDivisionError if 0."""
     dtypes = [np.dtype(x.dtype), np.dtype(weights.dtype)]
@@ -176,7 +176,7 @@ def _inexact(x: Tensor) -> Abstract:
 
 
 def number_of(
-    lower: Lowering, x: Tensor, axis: Abstract, keepdims: Abstract, where: Abstract
+    lower: NumpyPart, x: Tensor, axis: Abstract, keepdims: Abstract, where: Abstract
 ) -> Abstract:
     """How many elements each result is the average of: one size, or an array."""
     mask = lower.ufunc_methods.mask(where, x)
@@ -188,7 +188,7 @@ def number_of(
     )
 
 
-def require_above(lower: Lowering, count: Abstract, lost: int) -> None:
+def require_above(lower: NumpyPart, count: Abstract, lost: int) -> None:
     """NumPy warns about an average of nothing."""
     if isinstance(count, Size):
         lower.program.require_positive(count.dim - lost)
@@ -199,12 +199,12 @@ def require_above(lower: Lowering, count: Abstract, lost: int) -> None:
     require_truth(lower, enough)
 
 
-def require_truth(lower: Lowering, test: Tensor) -> None:
+def require_truth(lower: NumpyPart, test: Tensor) -> None:
     """Drops a replay in which the scalar is not True: it divides by it."""
     lower.program.require(lower.graph.leave(lower.arrays.value_of(test), "bool"))
 
 
-def quotient(lower: Lowering, total: Tensor, count: Abstract, out: Abstract, dtype: str) -> Tensor:
+def quotient(lower: NumpyPart, total: Tensor, count: Abstract, out: Abstract, dtype: str) -> Tensor:
     """What NumPy divides as float64, unless counts are exact enough in the dtype."""
     if total.dtype not in ("float32", "float64"):
         total = lower.elementwise.cast(total, "float64")
@@ -215,7 +215,7 @@ def quotient(lower: Lowering, total: Tensor, count: Abstract, out: Abstract, dty
     )
 
 
-def deviation(lower: Lowering, variance: Tensor, out: Abstract) -> Tensor:
+def deviation(lower: NumpyPart, variance: Tensor, out: Abstract) -> Tensor:
     """The deviation of a variance, in its dtype."""
     root = lower.elementwise.cast(lower.ufuncs.apply(np.sqrt, [variance]), variance.dtype)
     return lower.ufunc_methods.deliver(root, lower.ufunc_methods.result_array(out))

@@ -9,8 +9,8 @@ import numpy as np
 
 from dvm import _dvm, reasons
 from dvm.magpy_capture.meanings import means
+from dvm.magpy_capture.numpy.layer import NumpyPart
 from dvm.magpy_capture.numpy.ufuncs import NONE, TRUE, ZERO
-from dvm.magpy_capture.part import Part
 from dvm.magpy_capture.path.program import describe
 from dvm.magpy_capture.path.spec import refuse
 from dvm.magpy_capture.python.kinds import is_fixed
@@ -60,13 +60,12 @@ def _like_of(number: int) -> Callable[..., Tensor]:
     return made
 
 
-class NumpyFunctions(Part):
+class NumpyFunctions(NumpyPart):
     """What is neither a ufunc, a reduction nor a matter of shape alone."""
 
     needs = (
-        "arrays calls containers elementwise graph heap host_operations indexing k_order "
-        "layouts opaque picks places program promotion shapes ufunc_methods ufuncs views "
-        "writes"
+        "arrays containers elementwise graph heap host_operations indexing joining layouts "
+        "opaque places program promotion rules shapes sizes ufunc_methods ufuncs views writes"
     )
 
     # ---- conversion
@@ -90,7 +89,7 @@ class NumpyFunctions(Part):
 
     def in_dtype(self, a: Tensor, dtype: str) -> Tensor:
         """New memory of another dtype, in K order."""
-        order = self.k_order.copied_order(a)
+        order = self.rules.copied_order(a)
         value = self.graph.cast_value(self.layouts.arranged(a, order), dtype)
         return fresh(value, dtype, a.shape, order, is_scalar=a.is_scalar)
 
@@ -112,7 +111,7 @@ class NumpyFunctions(Part):
             if made.rank >= least or made.order != c_order(made.rank):
                 raise refuse(reasons.NP_ARRAY_ANOTHER_ORDER_K)
             ones = [self.graph.size(1)] * (least - made.rank)
-            return self.shapes.reshaped(made, [*ones, *made.shape])
+            return self.views.reshaped(made, [*ones, *made.shape])
         return made
 
     @means(np.asarray, np.asanyarray)
@@ -141,15 +140,13 @@ class NumpyFunctions(Part):
         return made if dtype is None else self.elementwise.cast(made, dtype)
 
     @means(np.ndarray.item)
-    def item(self, a: Tensor, *index: Abstract) -> Abstract:
+    def item(self, a: Tensor, *index: Abstract, seen: Any) -> Abstract:
         if index:
             raise refuse(reasons.ITEM_INDEX)
         if any(dim.constant != 1 for dim in a.shape):
             raise refuse(reasons.ITEM_ARRAY_SYMBOLIC_SIZE)
         value = self.views.reshape_value(self.arrays.value_of(a), [])
-        return self.heap.computed(
-            self.graph.leave(value, self.python_kind(a.dtype)), self.calls.seen_result
-        )
+        return self.heap.computed(self.graph.leave(value, self.python_kind(a.dtype)), seen)
 
     def python_kind(self, dtype: str) -> str:
         return {"b": "bool", "f": "float"}.get(np.dtype(dtype).kind, "int")
@@ -159,21 +156,6 @@ class NumpyFunctions(Part):
         raise refuse(reasons.TOLIST)
 
     # ---- selection
-
-    @means(np.where)
-    def where(self, condition: Abstract, x: Abstract = NONE, y: Abstract = NONE) -> Abstract:
-        if is_none(x) and is_none(y):
-            return self.picks.nonzero(condition)
-        if is_none(x):
-            raise refuse(reasons.WHERE_ARGUMENT)
-        test = self.elementwise.cast(self.ufuncs.as_array(condition), "bool")
-        kinds = [self.promotion.kind(value) for value in (x, y)]
-        examples = [kind if isinstance(kind, np.dtype) else kind(0) for kind in kinds]
-        dtype = np.result_type(*examples).name
-        chosen = [self.promotion.operand(value, dtype) for value in (x, y)]
-        result = self.elementwise.apply("select", [test, *chosen], dtype)
-        result.is_scalar = False
-        return result
 
     @means(np.select)
     def first_choice(
@@ -253,7 +235,7 @@ class NumpyFunctions(Part):
         if dtype != x.dtype and np.dtype(x.dtype).kind in "iu":
             raise refuse(reasons.CLIP_INTEGERS_BOUNDS_ANOTHER_TYPE)
         typed = [self.promotion.operand(value, dtype) for value in operands]
-        shape_order = self.k_order.result_order([x, *typed], self.common_rank([x, *typed]))
+        shape_order = self.rules.result_order([x, *typed], self.common_rank([x, *typed]))
         result = self.elementwise.cast(x, dtype)
         # NumPy's loop of two bounds that stay the same along it keeps a zero whose bound is a zero
         # of the other sign; its other loops take the bound, and those of halves never do.
@@ -358,7 +340,7 @@ class NumpyFunctions(Part):
         if self.indexing.plain(order) != "K":
             raise refuse(reasons.ARRAY_LIKE_ANOTHER_ANOTHER_ORDER)
         sizes = x.shape if is_none(shape) else self.shapes.dims(shape)
-        return sizes, self.k_order.copied_order(x) if len(sizes) == x.rank else c_order(len(sizes))
+        return sizes, self.rules.copied_order(x) if len(sizes) == x.rank else c_order(len(sizes))
 
     zeros_like = means(np.zeros_like)(_like_of(0))
     ones_like = means(np.ones_like)(_like_of(1))
@@ -370,7 +352,7 @@ class NumpyFunctions(Part):
         name, sizes = self.ufuncs.dtype_name(dtype), self.shapes.dims(shape)
         axes = self._order_of(order, len(sizes))
         stored = [sizes[axis] for axis in axes]
-        return fresh(self.shapes.empty_value(name, stored), name, sizes, axes)
+        return fresh(self.joining.empty_value(name, stored), name, sizes, axes)
 
     @means(np.empty_like)
     def empty_like(
@@ -385,7 +367,7 @@ class NumpyFunctions(Part):
         name = x.dtype if is_none(dtype) else self.ufuncs.dtype_name(dtype)
         sizes, axes = self._like(x, order, shape)
         return fresh(
-            self.shapes.empty_value(name, [sizes[axis] for axis in axes]), name, sizes, axes
+            self.joining.empty_value(name, [sizes[axis] for axis in axes]), name, sizes, axes
         )
 
     @means(np.ascontiguousarray)
@@ -398,7 +380,7 @@ class NumpyFunctions(Part):
         return self.views.maybe_view(
             x,
             x.shape,
-            lambda value: self.shapes.c_ordered(x, value),
+            lambda value: self.views.c_ordered(x, value),
             lambda value: self.graph.transpose_value(value, x.order),
             (np.ascontiguousarray, []),
         )
@@ -499,7 +481,7 @@ class NumpyFunctions(Part):
             "call", self.program.constant(np.ndarray.__setitem__), [made, key, source], (), True
         )
         example = np.empty(
-            [self.indexing.observed(dim) for dim in self.arrays.stored_shape(base)],
+            [self.sizes.observed(dim) for dim in self.arrays.stored_shape(base)],
             np.dtype(base.dtype),
         )
         example = example.transpose([base.order.index(axis) for axis in range(base.rank)])

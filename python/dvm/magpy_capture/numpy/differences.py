@@ -14,7 +14,7 @@ from dvm.magpy_capture.path.spec import refuse
 from dvm.magpy_capture.values import Abstract, Literal, Sequence, Tensor, is_none, resolve
 
 if TYPE_CHECKING:
-    from dvm.magpy_capture.lowering import Lowering
+    from dvm.magpy_capture.numpy.layer import NumpyPart
 
 ONE = Literal(1)
 LAST = Literal(-1)
@@ -22,7 +22,7 @@ LAST = Literal(-1)
 
 @means(np.diff)
 def diff(
-    lower: Lowering,
+    lower: NumpyPart,
     a: Abstract,
     n: Abstract = ONE,
     axis: Abstract = LAST,
@@ -46,7 +46,7 @@ def diff(
                 shape[place] = lower.graph.size(1)
                 edge = lower.elementwise.broadcast(edge, shape)
             pieces.insert(0 if at_front else len(pieces), edge)
-        x = lower.shapes.joined(pieces, place)
+        x = lower.joining.joined(pieces, place)
     before = (slice(None),) * place
     made = Expression(lower, x)
     for _ in range(order):
@@ -57,7 +57,7 @@ def diff(
 
 @means(np.trapezoid)
 def trapezoid(
-    lower: Lowering, y: Abstract, x: Abstract = NONE, dx: Abstract = ONE, axis: Abstract = LAST
+    lower: NumpyPart, y: Abstract, x: Abstract = NONE, dx: Abstract = ONE, axis: Abstract = LAST
 ) -> Tensor:
     """The sum of widths by mean heights (numpy/lib/_function_base_impl.py)."""
     (heights,) = arrays(lower, y)
@@ -75,7 +75,7 @@ def trapezoid(
 
 @means(np.ediff1d)
 def ediff1d(
-    lower: Lowering, ary: Abstract, to_end: Abstract = NONE, to_begin: Abstract = NONE
+    lower: NumpyPart, ary: Abstract, to_end: Abstract = NONE, to_begin: Abstract = NONE
 ) -> Tensor:
     x = lower.reductions.flat(lower.ufuncs.as_array(ary))
     parts: list[Abstract] = [diff(lower, x)]

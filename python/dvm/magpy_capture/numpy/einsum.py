@@ -22,7 +22,7 @@ from dvm.magpy_capture.tensors.fresh import Order, c_order, fresh
 from dvm.magpy_capture.values import Abstract, Host, Literal, Size, Tensor, is_none, resolve
 
 if TYPE_CHECKING:
-    from dvm.magpy_capture.lowering import Lowering
+    from dvm.magpy_capture.numpy.layer import NumpyPart
 
 
 def _view_of(array: Any, text: str) -> Any:
@@ -35,7 +35,7 @@ NUMBERED = ascii_uppercase + ascii_lowercase
 
 @means(np.einsum)
 def einsum(
-    lower: Lowering,
+    lower: NumpyPart,
     *operands: Abstract,
     out: Abstract = NONE,
     optimize: Abstract = FALSE,
@@ -55,7 +55,7 @@ def einsum(
     if len(parts) == 1 and set(labels.inputs[0]) == set(labels.output):
         if wanted == "K" and is_none(dtype) and is_none(out):
             return _view(lower, lower.shapes.tensor(arrays[0]), labels)
-    name = lower.shapes.common_dtype(parts) if is_none(dtype) else lower.ufuncs.dtype_name(dtype)
+    name = lower.joining.common_dtype(parts) if is_none(dtype) else lower.ufuncs.dtype_name(dtype)
     if not all(np.can_cast(part.dtype, name, lower.indexing.plain(casting)) for part in parts):
         raise refuse(reasons.SUMS_OF_PRODUCTS, text)
     if path is not False and any(part.dtype != name for part in parts):
@@ -75,7 +75,7 @@ def einsum(
     return lower.ufunc_methods.deliver(fresh(value, name, shape, axes, is_scalar=not shape), into)
 
 
-def _subscripts(lower: Lowering, operands: SequenceOf[Abstract]) -> tuple[str, list[Abstract]]:
+def _subscripts(lower: NumpyPart, operands: SequenceOf[Abstract]) -> tuple[str, list[Abstract]]:
     """The text and the arrays; lists of numbers may stand for the parts of the text."""
     first = resolve(operands[0]) if operands else NONE
     if isinstance(first, (Literal, Host)) and isinstance(first.object, str):
@@ -90,7 +90,7 @@ def _subscripts(lower: Lowering, operands: SequenceOf[Abstract]) -> tuple[str, l
     return ",".join(parts) + result, list(operands[: len(operands) // 2 * 2 : 2])
 
 
-def _view(lower: Lowering, x: Tensor, labels: Subscripts) -> Tensor:
+def _view(lower: NumpyPart, x: Tensor, labels: Subscripts) -> Tensor:
     """The array itself under another order of its axes, or a diagonal of it."""
     (own,) = labels.inputs
     if len(own) == len(labels.output) > 0:
@@ -113,7 +113,7 @@ def _view(lower: Lowering, x: Tensor, labels: Subscripts) -> Tensor:
 
 
 def _axes_in_memory(
-    lower: Lowering,
+    lower: NumpyPart,
     parts: list[Tensor],
     labels: Subscripts,
     sizes: Sizes,
@@ -130,14 +130,14 @@ def _axes_in_memory(
     return lower.contractions.order_of_sums(parts, labels.inputs, labels.output, shared, path=path)
 
 
-def _path(lower: Lowering, labels: Subscripts, sizes: Sizes, optimize: Any) -> Path:
+def _path(lower: NumpyPart, labels: Subscripts, sizes: Sizes, optimize: Any) -> Path:
     """The steps that NumPy takes, and so it does in calls of this path."""
     if optimize not in (True, "greedy", "optimal"):
         raise refuse(reasons.SUMS_OF_PRODUCTS, ",".join(labels.inputs))
     if len(labels.inputs) == 2:
         return ((0, 1),)
     question = labels.inputs, labels.output, optimize, "".join(sizes)
-    seen = path_by_sizes(*question, *map(lower.indexing.observed, sizes.values()))
+    seen = path_by_sizes(*question, *map(lower.sizes.observed, sizes.values()))
     given = [lower.program.constant(part) for part in question]
     given += [lower.program.register_of_dim(size) for size in sizes.values()]
     found = lower.program.step("call", lower.program.constant(path_by_sizes), given, ())
@@ -147,7 +147,7 @@ def _path(lower: Lowering, labels: Subscripts, sizes: Sizes, optimize: Any) -> P
 
 
 def _sum(
-    lower: Lowering,
+    lower: NumpyPart,
     parts: list[Tensor],
     labels: Subscripts,
     sizes: Sizes,
@@ -175,18 +175,18 @@ def _sum(
     return lower.graph.cast_value(lower.contractions.finished(made, stored), dtype)
 
 
-def _cheapest(lower: Lowering, factors: list[Factor], sizes: Sizes) -> tuple[int, int]:
+def _cheapest(lower: NumpyPart, factors: list[Factor], sizes: Sizes) -> tuple[int, int]:
     """Which two to multiply first, by the sizes of the recorded call."""
 
     def cost(pair: tuple[int, int]) -> int:
         labels = {name for place in pair for name in factors[place].labels}
-        return prod(lower.indexing.observed(sizes[name]) for name in labels)
+        return prod(lower.sizes.observed(sizes[name]) for name in labels)
 
     return min(combinations(range(len(factors)), 2), key=cost)
 
 
 def _on_diagonals(
-    lower: Lowering, x: Tensor, names: list[str], sizes: Sizes
+    lower: NumpyPart, x: Tensor, names: list[str], sizes: Sizes
 ) -> tuple[Tensor, list[str]]:
     """The elements whose places are equal along the axes that have one label."""
     for name in sorted({name for name in names if names.count(name) > 1}):

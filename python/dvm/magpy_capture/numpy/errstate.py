@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from dvm.magpy_capture.path.spec import refuse
 from dvm.magpy_capture.values import Abstract, DictValue, Literal
 
 if TYPE_CHECKING:
-    from dvm.magpy_capture.lowering import Lowering
+    from dvm.magpy_capture.numpy.layer import NumpyPart
 
 NONE = Literal(None)
 
@@ -35,7 +35,7 @@ class ErrorState:
 
 
 @means(np.errstate)
-def make_errstate(lower: Lowering, **modes: Abstract) -> Abstract:
+def make_errstate(lower: NumpyPart, **modes: Abstract) -> Abstract:
     changes = {name: lower.indexing.plain(mode) for name, mode in modes.items()}
     if "call" in changes:
         raise refuse(reasons.NP_ERRSTATE_CALL)
@@ -43,7 +43,7 @@ def make_errstate(lower: Lowering, **modes: Abstract) -> Abstract:
 
 
 @means(np.geterr)
-def get_errstate(lower: Lowering) -> Abstract:
+def get_errstate(lower: NumpyPart) -> Abstract:
     """`np.geterr()`: what it says is guarded."""
     lower.graph.asked_modes = True
     return DictValue(
@@ -52,10 +52,12 @@ def get_errstate(lower: Lowering) -> Abstract:
 
 
 @means(np.seterr)
-def set_errstate(lower: Lowering, all: Abstract = NONE, **modes: Abstract) -> Abstract:
+def set_errstate(
+    lower: NumpyPart, all: Abstract = NONE, *, seen: Any, **modes: Abstract
+) -> Abstract:
     """`np.seterr`, as long as the program sets back what it gives."""
     before = get_errstate(lower)
-    if lower.calls.seen_result != dict(zip(ERRORS, lower.graph.modes, strict=True)):
+    if seen != dict(zip(ERRORS, lower.graph.modes, strict=True)):
         raise refuse(reasons.ERRSTATE_OUTLIVES_FUNCTION)
     given = {
         "all": lower.indexing.plain(all),
@@ -64,7 +66,7 @@ def set_errstate(lower: Lowering, all: Abstract = NONE, **modes: Abstract) -> Ab
     changes = {name: mode for name, mode in given.items() if mode is not None}
     if not changes.keys() <= {"all", *ERRORS}:
         raise refuse(reasons.FUNCTION_WITH, "np.seterr", ", ".join(changes))
-    lower.graph.set_modes(ErrorState(changes).modes_over(lower.graph.modes))
+    lower.views.set_modes(ErrorState(changes).modes_over(lower.graph.modes))
     return before
 
 

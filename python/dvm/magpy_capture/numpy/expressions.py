@@ -19,7 +19,7 @@ import numpy as np
 from dvm.magpy_capture.values import Abstract, Literal, Sequence, SliceValue, Tensor, resolve
 
 if TYPE_CHECKING:
-    from dvm.magpy_capture.lowering import Lowering
+    from dvm.magpy_capture.numpy.layer import NumpyPart
 
 Operator = Callable[["Expression", Any], "Expression"]
 
@@ -36,7 +36,7 @@ def _reflected(function: np.ufunc) -> Operator:
 class Expression:
     """An array, or a number, of the program."""
 
-    lower: Lowering
+    lower: NumpyPart
     value: Abstract
 
     def apply(self, function: np.ufunc, *others: Any) -> Expression:
@@ -76,7 +76,7 @@ class Expression:
         return self.apply(np.negative)
 
 
-def arrays(lower: Lowering, *values: Abstract) -> list[Expression]:
+def arrays(lower: NumpyPart, *values: Abstract) -> list[Expression]:
     """The arguments of a function, as the arrays that NumPy makes of them."""
     return [Expression(lower, lower.ufuncs.as_array(value)) for value in values]
 

@@ -15,8 +15,8 @@ import numpy as np
 
 from dvm import _dvm
 from dvm.magpy_capture.meanings import means
+from dvm.magpy_capture.numpy.layer import NumpyPart
 from dvm.magpy_capture.numpy.tables import UFUNCS
-from dvm.magpy_capture.part import Part
 from dvm.magpy_capture.path.graphs import same_shape
 from dvm.magpy_capture.path.spec import NotCapturable
 from dvm.magpy_capture.tensors.fresh import Order, c_order, fresh
@@ -64,12 +64,12 @@ class Places:
         return [axis for axis in range(self.table.rank) if axis not in self.axes]
 
 
-class FancyIndexing(Part):
+class FancyIndexing(NumpyPart):
     """Reads and writes through arrays of indices, of arrays that the path made."""
 
     needs = (
-        "arrays conversions elementwise graph indexing layouts places program promotion "
-        "shapes ufuncs views writes"
+        "arrays conversions elementwise graph indexing layouts places program promotion shapes "
+        "sizes ufuncs views writes"
     )
 
     # ---- reads
@@ -234,7 +234,7 @@ class FancyIndexing(Part):
         """How many elements are true, as a size."""
         ones = self.graph.cast_value(self.flat_value(mask), "int64")
         count = self.graph.reduce_value("sum", ones, [0])
-        return self.indexing.size_of_int(
+        return self.sizes.size_of_int(
             self.graph.leave(self.views.reshape_value(count, []), "int"), seen
         )
 
@@ -259,11 +259,11 @@ class FancyIndexing(Part):
 
     def _stored_at_mask(self, base: Tensor, mask: Tensor, source: Tensor) -> bool:
         """Put as many elements as are true where they are; False: a number, or not so."""
-        if source.rank != 1 or self.indexing.observed(source.shape[0]) == 1:
+        if source.rank != 1 or self.sizes.observed(source.shape[0]) == 1:
             return False
         self.program.require_all_equal(mask.shape, base.shape)
         line = base if base.rank == 1 else self.views.flat_view(base)
-        size = self.number_of_true(mask, self.indexing.observed(source.shape[0]))
+        size = self.number_of_true(mask, self.sizes.observed(source.shape[0]))
         chosen = self.views.reshape_value(self.flat_value(mask), line.shape)
         self.program.require_all_equal([size], source.shape)
         given = self.views.reshape_value(self.layouts.in_c_order(source), [size])
@@ -330,8 +330,8 @@ class FancyIndexing(Part):
         Then a copy of the array costs little beside them.
         """
         arrays = [self._as_indices(resolve(part)) for part in index_parts(places)]
-        counts = [self.indexing.observed(self.graph.product(a.shape)) for a in arrays if a]
-        return max(counts, default=-1) >= self.indexing.observed(target.shape[0])
+        counts = [self.sizes.observed(self.graph.product(a.shape)) for a in arrays if a]
+        return max(counts, default=-1) >= self.sizes.observed(target.shape[0])
 
     def _scattered_to(
         self, base: Tensor, parts: list[Abstract], source: Tensor, combined_by: str

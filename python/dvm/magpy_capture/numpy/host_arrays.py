@@ -18,9 +18,9 @@ import numpy as np
 
 from dvm import reasons
 from dvm.classes import names_in
-from dvm.magpy_capture.numpy.array_classes import BARE_MEMORY
-from dvm.magpy_capture.numpy.masked import is_masked
-from dvm.magpy_capture.part import Part
+from dvm.magpy_capture.libraries import ARRAYS
+from dvm.magpy_capture.meanings import adopts
+from dvm.magpy_capture.objects.layer import ObjectPart
 from dvm.magpy_capture.path.program import describe
 from dvm.magpy_capture.path.spec import refuse
 from dvm.magpy_capture.python.kinds import PLAIN_TYPES, imported
@@ -62,20 +62,15 @@ def is_view_or_empty(made: Array, base: Array) -> bool:
     return made.size == 0 or np.may_share_memory(made, base)
 
 
-class HostArrays(Part):
+class HostArrays(ObjectPart):
     """What a path knows of them, and how they are written."""
 
     needs = "arrays heap instances library memory program"
 
     def __init__(self, on_host: set[int]) -> None:
         self.on_host = on_host  # ids of arrays of which no view may be in the graph
-        self.wanted_on_host: set[int] = set()
 
-    def keep_on_host(self, array: Any) -> None:
-        """Asks for all to be lowered again, if the path is refused."""
-        if type(array) in BARE_MEMORY:
-            self.wanted_on_host.add(id(array))
-
+    @adopts(*ARRAYS)
     def host_array_of(self, register: int, seen: Array, external: bool) -> Host:
         """The array in a register, which is the caller's own if `external`."""
         self.guard_objects(register, seen)
@@ -181,10 +176,10 @@ class HostArrays(Part):
     def writable_host(self, target: Host, name: str) -> None:
         """The array is written in place from here on, or the path is refused."""
         root = target.root
-        if is_masked(root.object) or is_masked(target.object):
+        if any(map(self.library.is_compound, (root.object, target.object))):
             raise refuse(reasons.WRITES_INTO, name, describe(root))
         if not root.owned or root.frozen or not target.object.flags.writeable:
-            self.keep_on_host(root.object)
+            self.memory.keep_on_host(root.object)
             raise refuse(reasons.WRITES_INTO_ARRAY, name, target.object.dtype)
 
     def _private(self, register: int, seen: Array) -> Host:
@@ -194,7 +189,7 @@ class HostArrays(Part):
         if seen.dtype.hasobject and not (seen.flags.c_contiguous or seen.flags.f_contiguous):
             raise refuse(reasons.WRITE_INTO_ARRAY_OBJECTS_DOES)
         self.memory.refuse_overlapping_itself(seen)
-        for tensor in self.memory.external_arrays:
+        for tensor in self.arrays.external_arrays:
             self.memory.apart(register, seen, tensor.storage.register, tensor.storage.object)
         self.memory.meet_opaque(register, seen)
         for other, array in self.memory.opaque_arrays[:-1]:

@@ -28,7 +28,7 @@ from dvm.magpy_capture.values import (
 )
 
 if TYPE_CHECKING:
-    from dvm.magpy_capture.lowering import Lowering
+    from dvm.magpy_capture.numpy.layer import NumpyPart
 
 
 ONE = Literal(1)
@@ -43,7 +43,7 @@ def _broadcast_for_now(array: Any, shape: tuple[int, ...]) -> Any:
 
 
 @means(np.block)
-def block(lower: Lowering, arrays: Abstract) -> Tensor:
+def block(lower: NumpyPart, arrays: Abstract) -> Tensor:
     """Nested lists: the innermost joined along the last axis, and so on outwards."""
     depth = _nesting(lower, arrays)
     leaves = _leaves(lower, arrays)
@@ -53,7 +53,7 @@ def block(lower: Lowering, arrays: Abstract) -> Tensor:
     return _block(lower, arrays, depth, rank)
 
 
-def _block(lower: Lowering, value: Abstract, depth: int, rank: int) -> Tensor:
+def _block(lower: NumpyPart, value: Abstract, depth: int, rank: int) -> Tensor:
     if depth > 0:
         parts: list[Abstract] = [
             _block(lower, part, depth - 1, rank) for part in lower.containers.elements(value)
@@ -71,7 +71,7 @@ def _is_list(value: Abstract) -> bool:
     )
 
 
-def _nesting(lower: Lowering, value: Abstract) -> int:
+def _nesting(lower: NumpyPart, value: Abstract) -> int:
     """How deep lists are nested, which is the same everywhere."""
     if not _is_list(value):
         return 0
@@ -81,23 +81,23 @@ def _nesting(lower: Lowering, value: Abstract) -> int:
     return 1 + depths.pop()
 
 
-def _leaves(lower: Lowering, value: Abstract) -> list[Tensor]:
+def _leaves(lower: NumpyPart, value: Abstract) -> list[Tensor]:
     if not _is_list(value):
         return [lower.ufuncs.as_array(value)]
     return [leaf for part in lower.containers.elements(value) for leaf in _leaves(lower, part)]
 
 
 @means(np.atleast_1d)
-def atleast_1d(lower: Lowering, *arys: Abstract) -> Abstract:
+def atleast_1d(lower: NumpyPart, *arys: Abstract) -> Abstract:
     return _at_least(lower, arys, 1)
 
 
 @means(np.atleast_2d)
-def atleast_2d(lower: Lowering, *arys: Abstract) -> Abstract:
+def atleast_2d(lower: NumpyPart, *arys: Abstract) -> Abstract:
     return _at_least(lower, arys, 2)
 
 
-def _at_least(lower: Lowering, arys: SequenceOf[Abstract], rank: int) -> Abstract:
+def _at_least(lower: NumpyPart, arys: SequenceOf[Abstract], rank: int) -> Abstract:
     made = []
     for value in arys:
         x = lower.ufuncs.as_array(value)
@@ -109,19 +109,19 @@ def _at_least(lower: Lowering, arys: SequenceOf[Abstract], rank: int) -> Abstrac
 
 
 @means(np.vstack)
-def vstack(lower: Lowering, tup: Abstract) -> Tensor:
+def vstack(lower: NumpyPart, tup: Abstract) -> Tensor:
     parts = [_at_least(lower, [part], 2) for part in lower.containers.elements(tup)]
     return lower.shapes.concatenate(Sequence(parts))
 
 
 @means(np.hstack)
-def hstack(lower: Lowering, tup: Abstract) -> Tensor:
+def hstack(lower: NumpyPart, tup: Abstract) -> Tensor:
     parts = [_at_least(lower, [part], 1) for part in lower.containers.elements(tup)]
     return lower.shapes.concatenate(Sequence(parts), Literal(0 if parts[0].rank == 1 else 1))
 
 
 @means(np.column_stack)
-def column_stack(lower: Lowering, tup: Abstract) -> Tensor:
+def column_stack(lower: NumpyPart, tup: Abstract) -> Tensor:
     parts = []
     for part in lower.containers.elements(tup):
         x = lower.ufuncs.as_array(part)
@@ -133,20 +133,20 @@ def column_stack(lower: Lowering, tup: Abstract) -> Tensor:
 
 @means(np.split)
 def split(
-    lower: Lowering, ary: Abstract, indices_or_sections: Abstract, axis: Abstract = ZERO
+    lower: NumpyPart, ary: Abstract, indices_or_sections: Abstract, axis: Abstract = ZERO
 ) -> Abstract:
     return _split(lower, ary, indices_or_sections, axis, equal=True)
 
 
 @means(np.array_split)
 def array_split(
-    lower: Lowering, ary: Abstract, indices_or_sections: Abstract, axis: Abstract = ZERO
+    lower: NumpyPart, ary: Abstract, indices_or_sections: Abstract, axis: Abstract = ZERO
 ) -> Abstract:
     return _split(lower, ary, indices_or_sections, axis, equal=False)
 
 
 def _split(
-    lower: Lowering, ary: Abstract, sections: Abstract, axis: Abstract, *, equal: bool
+    lower: NumpyPart, ary: Abstract, sections: Abstract, axis: Abstract, *, equal: bool
 ) -> Abstract:
     x = lower.ufuncs.as_array(ary)
     place = lower.ufunc_methods.axis(lower.indexing.plain(axis), x.rank)
@@ -176,7 +176,7 @@ def _split(
 
 
 @means(np.meshgrid)
-def meshgrid(lower: Lowering, *xi: Abstract, indexing: Abstract = Literal("xy")) -> Abstract:
+def meshgrid(lower: NumpyPart, *xi: Abstract, indexing: Abstract = Literal("xy")) -> Abstract:
     parts = [lower.reductions.flat(lower.ufuncs.as_array(value)) for value in xi]
     places = list(range(len(parts)))
     if lower.indexing.plain(indexing) == "xy" and len(parts) > 1:
@@ -193,7 +193,7 @@ def meshgrid(lower: Lowering, *xi: Abstract, indexing: Abstract = Literal("xy"))
 
 
 @means(np.broadcast_arrays)
-def broadcast_arrays(lower: Lowering, *args: Abstract) -> Abstract:
+def broadcast_arrays(lower: NumpyPart, *args: Abstract) -> Abstract:
     """Those that have the shape of all stay themselves (numpy/lib/_stride_tricks_impl.py)."""
     parts = [lower.ufuncs.as_array(value) for value in args]
     shape = lower.elementwise.common_shape(parts)
@@ -205,19 +205,19 @@ def broadcast_arrays(lower: Lowering, *args: Abstract) -> Abstract:
     )
 
 
-def _has_shape(lower: Lowering, x: Tensor, shape: SequenceOf[_dvm.Dim]) -> bool:
+def _has_shape(lower: NumpyPart, x: Tensor, shape: SequenceOf[_dvm.Dim]) -> bool:
     return x.rank == len(shape) and all(
         _are_equal(lower, one, other) for one, other in zip(x.shape, shape, strict=True)
     )
 
 
-def _are_equal(lower: Lowering, one: _dvm.Dim, other: _dvm.Dim) -> bool:
+def _are_equal(lower: NumpyPart, one: _dvm.Dim, other: _dvm.Dim) -> bool:
     """Whether two sizes are equal: an outcome, unless it is known."""
     if one == other:
         return True
     if one.constant is not None and other.constant is not None:
         return False
-    equal = lower.indexing.observed(one) == lower.indexing.observed(other)
+    equal = lower.sizes.observed(one) == lower.sizes.observed(other)
     test = lower.program.operate(
         "==", lower.program.register_of_dim(one), lower.program.register_of_dim(other)
     )
@@ -225,26 +225,26 @@ def _are_equal(lower: Lowering, one: _dvm.Dim, other: _dvm.Dim) -> bool:
     return equal
 
 
-def _expanded(lower: Lowering, x: Tensor, shape: SequenceOf[_dvm.Dim]) -> Tensor:
+def _expanded(lower: NumpyPart, x: Tensor, shape: SequenceOf[_dvm.Dim]) -> Tensor:
     """A view that NumPy warns about once it is written: such a write is refused here."""
-    view = lower.shapes.broadcast_to(x, lower.shapes.arguments_of(shape))
-    view.remake = (_broadcast_for_now, [lower.shapes.arguments_of(shape)])
+    view = lower.shapes.broadcast_to(x, lower.views.arguments_of(shape))
+    view.remake = (_broadcast_for_now, [lower.views.arguments_of(shape)])
     return view
 
 
 @means(np.fliplr)
-def fliplr(lower: Lowering, m: Abstract) -> Tensor:
+def fliplr(lower: NumpyPart, m: Abstract) -> Tensor:
     return lower.shapes.flip(m, ONE)
 
 
 @means(np.flipud)
-def flipud(lower: Lowering, m: Abstract) -> Tensor:
+def flipud(lower: NumpyPart, m: Abstract) -> Tensor:
     return lower.shapes.flip(m, ZERO)
 
 
 @means(np.rot90)
 def rot90(
-    lower: Lowering, m: Abstract, k: Abstract = ONE, axes: Abstract = Literal((0, 1))
+    lower: NumpyPart, m: Abstract, k: Abstract = ONE, axes: Abstract = Literal((0, 1))
 ) -> Tensor:
     x = lower.ufuncs.as_array(m)
     first, second = (lower.ufunc_methods.axis(axis, x.rank) for axis in lower.indexing.plain(axes))
@@ -268,7 +268,7 @@ def rot90(
 
 @means(np.isclose)
 def isclose(
-    lower: Lowering,
+    lower: NumpyPart,
     a: Abstract,
     b: Abstract,
     rtol: Abstract = Literal(1e-05),
@@ -289,7 +289,7 @@ def isclose(
 
 
 @means(np.array_equal)
-def array_equal(lower: Lowering, a1: Abstract, a2: Abstract) -> Abstract:
+def array_equal(lower: NumpyPart, a1: Abstract, a2: Abstract, *, seen: Any) -> Abstract:
     x, y = lower.ufuncs.as_array(a1), lower.ufuncs.as_array(a2)
     if x.rank != y.rank:
         return Literal(False)
@@ -298,13 +298,11 @@ def array_equal(lower: Lowering, a1: Abstract, a2: Abstract) -> Abstract:
             return Literal(False)
     same = lower.ufuncs.apply(np.equal, [x, y])
     found = lower.ufunc_methods.fold(np.logical_and, same, list(range(same.rank)), keepdims=False)
-    return lower.heap.computed(
-        lower.graph.leave(lower.arrays.value_of(found), "bool"), lower.calls.seen_result
-    )
+    return lower.heap.computed(lower.graph.leave(lower.arrays.value_of(found), "bool"), seen)
 
 
 @means(np.kron)
-def kron(lower: Lowering, a: Abstract, b: Abstract) -> Abstract:
+def kron(lower: NumpyPart, a: Abstract, b: Abstract) -> Abstract:
     """Each element of `a` times all of `b`, in blocks."""
     x, y = lower.ufuncs.as_array(a), lower.ufuncs.as_array(b)
     rank = max(x.rank, y.rank)
@@ -322,17 +320,17 @@ def kron(lower: Lowering, a: Abstract, b: Abstract) -> Abstract:
         )
     ]
     blocks = lower.ufuncs.apply(np.multiply, apart)
-    return lower.shapes.reshaped(blocks, [s * t for s, t in zip(*sizes, strict=True)])
+    return lower.views.reshaped(blocks, [s * t for s, t in zip(*sizes, strict=True)])
 
 
 @means(np.cross, np.linalg.cross)
-def cross(lower: Lowering, a: Abstract, b: Abstract) -> Tensor:
+def cross(lower: NumpyPart, a: Abstract, b: Abstract) -> Tensor:
     """Of vectors in space, which lie along the last axis."""
     x, y = lower.ufuncs.as_array(a), lower.ufuncs.as_array(b)
     for t in (x, y):
-        if not t.rank or lower.indexing.observed(t.shape[-1]) != 3:
+        if not t.rank or lower.sizes.observed(t.shape[-1]) != 3:
             raise refuse(reasons.CROSS_VECTORS_THOSE_THREE_NUMBERS)
-        lower.elementwise.require_equal(t.shape[-1], lower.graph.size(3))
+        lower.sizes.require_equal(t.shape[-1], lower.graph.size(3))
     u, v = ([each[..., i] for i in range(3)] for each in arrays(lower, x, y))
 
     def minor(i: int, j: int) -> Abstract:
@@ -343,7 +341,7 @@ def cross(lower: Lowering, a: Abstract, b: Abstract) -> Tensor:
 
 
 @means(np.outer)
-def outer(lower: Lowering, a: Abstract, b: Abstract, out: Abstract = NONE) -> Abstract:
+def outer(lower: NumpyPart, a: Abstract, b: Abstract, out: Abstract = NONE) -> Abstract:
     x, y = (
         lower.reductions.flat(lower.ufuncs.as_array(a)),
         lower.reductions.flat(lower.ufuncs.as_array(b)),

@@ -8,6 +8,7 @@ import numpy as np
 
 from dvm import _dvm
 from dvm.magpy_capture.numpy.dtypes import dtype_name, is_supported, is_told_dtype
+from dvm.magpy_capture.numpy.functions import FRESH, WRITES, is_numpy_function
 from dvm.magpy_capture.numpy.joint_memory import owner_of, place_of, share_elements
 from dvm.magpy_capture.numpy.masked import (
     is_masked,
@@ -48,6 +49,11 @@ class NumPy:
 
     is_told = staticmethod(is_told_dtype)
     is_compound = staticmethod(is_masked)
+    bare = (np.ndarray, np.matrix, np.recarray)
+
+    @staticmethod
+    def beside(array: Array) -> tuple[str, ...]:
+        return ("_mask",) if is_masked(array) else ()
 
     @staticmethod
     def is_single(seen: Any) -> bool:
@@ -69,6 +75,19 @@ class NumPy:
     @staticmethod
     def dtype_of(seen: Any) -> str:
         return dtype_name(seen.dtype)
+
+    is_function = staticmethod(is_numpy_function)
+
+    @staticmethod
+    def writes(function: Any) -> bool:
+        return function in WRITES
+
+    @staticmethod
+    def makes_new(function: Any) -> bool:
+        ufunc = isinstance(function, np.ufunc) or isinstance(
+            getattr(function, "__self__", None), np.ufunc
+        )
+        return ufunc or function in FRESH
 
     @staticmethod
     def owns(function: Any) -> bool:

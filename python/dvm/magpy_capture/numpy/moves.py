@@ -29,7 +29,7 @@ from dvm.magpy_capture.values import (
 )
 
 if TYPE_CHECKING:
-    from dvm.magpy_capture.lowering import Lowering
+    from dvm.magpy_capture.numpy.layer import NumpyPart
 
 
 ONE = Literal(1)
@@ -40,12 +40,12 @@ MOST_AXES_IN_PIECES = 3
 
 
 @means(np.roll)
-def roll(lower: Lowering, a: Abstract, shift: Abstract, axis: Abstract = NONE) -> Tensor:
+def roll(lower: NumpyPart, a: Abstract, shift: Abstract, axis: Abstract = NONE) -> Tensor:
     x = lower.ufuncs.as_array(a)
     shift = resolve(shift)
     if is_none(axis):
         flat = lower.reductions.flat(x)
-        return lower.shapes.reshaped(_rolled(lower, flat, shift, 0), x.shape)
+        return lower.views.reshaped(_rolled(lower, flat, shift, 0), x.shape)
     axes = lower.indexing.plain(axis)
     axes = list(axes) if isinstance(axes, tuple) else [axes]
     shifts = lower.containers.elements(shift) if isinstance(shift, (Sequence, ListValue)) else None
@@ -59,7 +59,7 @@ def roll(lower: Lowering, a: Abstract, shift: Abstract, axis: Abstract = NONE) -
     return x
 
 
-def _rolled(lower: Lowering, x: Tensor, shift: Abstract, axis: int) -> Tensor:
+def _rolled(lower: NumpyPart, x: Tensor, shift: Abstract, axis: int) -> Tensor:
     """Along one axis, in the memory order of `x`."""
     size = x.shape[axis]
     offset = lower.indexing.dim_of(shift)
@@ -79,7 +79,7 @@ def _rolled(lower: Lowering, x: Tensor, shift: Abstract, axis: int) -> Tensor:
     begin = list(back)
     begin[place] = size - offset
     last = lower.updates.slice_value(whole, begin, ones, tail)
-    value = lower.shapes.empty_value(x.dtype, stored)
+    value = lower.joining.empty_value(x.dtype, stored)
     value = lower.updates.update_value(value, first, front, ones)
     value = lower.updates.update_value(value, last, back, ones)
     return fresh(value, x.dtype, x.shape, x.order)
@@ -87,7 +87,7 @@ def _rolled(lower: Lowering, x: Tensor, shift: Abstract, axis: int) -> Tensor:
 
 @means(np.pad)
 def pad(
-    lower: Lowering,
+    lower: NumpyPart,
     array: Abstract,
     pad_width: Abstract,
     mode: Abstract = Literal("constant"),
@@ -110,7 +110,7 @@ def pad(
 
 
 def _padded_by(
-    lower: Lowering,
+    lower: NumpyPart,
     how: str,
     x: Tensor,
     widths: SequenceOf[tuple[_dvm.Dim, _dvm.Dim]],
@@ -131,7 +131,7 @@ def _padded_by(
     return x
 
 
-def is_fortran(lower: Lowering, x: Tensor) -> bool:
+def is_fortran(lower: NumpyPart, x: Tensor) -> bool:
     """NumPy's flag FNC: dense in Fortran's order alone, not in C order as well.
 
     The sizes decide where an axis of one makes no difference; an array of the caller in
@@ -141,21 +141,21 @@ def is_fortran(lower: Lowering, x: Tensor) -> bool:
         return False
     if not x.contiguous or x.order != c_order(x.rank)[::-1]:
         raise refuse(reasons.ARRAY_FORTRAN_S_ORDER_SIZES)
-    large = [lower.layouts.exceeds_one(dim) for dim in x.shape]
+    large = [lower.sizes.exceeds_one(dim) for dim in x.shape]
     empty = any(
-        not lower.shapes.is_one(d) for d, more in zip(x.shape, large, strict=True) if not more
+        not lower.sizes.is_one(d) for d, more in zip(x.shape, large, strict=True) if not more
     )
     return sum(large) > 1 and not empty
 
 
-def _widths(lower: Lowering, pad_width: Abstract, rank: int) -> list[tuple[_dvm.Dim, _dvm.Dim]]:
+def _widths(lower: NumpyPart, pad_width: Abstract, rank: int) -> list[tuple[_dvm.Dim, _dvm.Dim]]:
     def pair(value: Abstract) -> tuple[_dvm.Dim, _dvm.Dim]:
         parts = pieces(value)
         if parts is None:
             parts = [value]
         dims = [lower.indexing.dim_of(part) for part in parts]
         for dim in dims:
-            if lower.indexing.is_negative(dim):
+            if lower.sizes.is_negative(dim):
                 raise refuse(reasons.NEGATIVE_PAD_WIDTH)
         return (dims[0], dims[-1])
 
@@ -184,7 +184,7 @@ def pieces(value: Abstract) -> list[Abstract] | None:
 
 
 def _padded(
-    lower: Lowering, x: Tensor, widths: SequenceOf[tuple[_dvm.Dim, _dvm.Dim]], fill: Abstract
+    lower: NumpyPart, x: Tensor, widths: SequenceOf[tuple[_dvm.Dim, _dvm.Dim]], fill: Abstract
 ) -> Tensor:
     if pieces(fill) is not None:
         raise refuse(reasons.PADDING_SEVERAL_CONSTANTS)
@@ -197,21 +197,21 @@ def _padded(
 
 
 def _reaches_once(
-    lower: Lowering, how: str, x: Tensor, widths: SequenceOf[tuple[_dvm.Dim, _dvm.Dim]]
+    lower: NumpyPart, how: str, x: Tensor, widths: SequenceOf[tuple[_dvm.Dim, _dvm.Dim]]
 ) -> bool:
     """Whether what is put on each side is one part of the array."""
     if how == "edge":
         return True
     most = [dim if how == "wrap" else dim - 1 for dim in x.shape]
     return all(
-        width.constant == 0 or lower.updates.is_at_most(width, limit)
+        width.constant == 0 or lower.sizes.is_at_most(width, limit)
         for limit, pair in zip(most, widths, strict=True)
         for width in pair
     )
 
 
 def _padded_in_pieces(
-    lower: Lowering, how: str, x: Tensor, widths: SequenceOf[tuple[_dvm.Dim, _dvm.Dim]]
+    lower: NumpyPart, how: str, x: Tensor, widths: SequenceOf[tuple[_dvm.Dim, _dvm.Dim]]
 ) -> Tensor:
     """Parts of the array put around it: edges and corners."""
     content, zero, one = lower.layouts.in_c_order(x), lower.graph.size(0), lower.graph.size(1)
@@ -230,7 +230,7 @@ def _padded_in_pieces(
         sides += [(first, zero, before)] if before.constant != 0 else []
         sides += [(last, before + dim, after)] if after.constant != 0 else []
         axes.append(sides)
-    value = lower.shapes.empty_value(x.dtype, shape)
+    value = lower.joining.empty_value(x.dtype, shape)
     for piece in itertools.product(*axes):
         origins, places, sizes = zip(*piece, strict=True)
         starts, steps, counts = zip(*origins, strict=True)
@@ -241,7 +241,7 @@ def _padded_in_pieces(
 
 
 def _padded_axis(
-    lower: Lowering, x: Tensor, axis: int, before: _dvm.Dim, after: _dvm.Dim, how: str
+    lower: NumpyPart, x: Tensor, axis: int, before: _dvm.Dim, after: _dvm.Dim, how: str
 ) -> Tensor:
     """One axis continued by its edge, by itself, or mirrored, through indices into it."""
     if before.constant == 0 and after.constant == 0:
@@ -267,20 +267,20 @@ def _padded_axis(
     return _gathered(lower, x, position, axis)
 
 
-def known_size_is_one(lower: Lowering, size: _dvm.Dim) -> bool:
-    return lower.shapes.is_one(size)
+def known_size_is_one(lower: NumpyPart, size: _dvm.Dim) -> bool:
+    return lower.sizes.is_one(size)
 
 
 # ---- repeating
 
 
 @means(np.tile)
-def tile(lower: Lowering, A: Abstract, reps: Abstract) -> Tensor:
+def tile(lower: NumpyPart, A: Abstract, reps: Abstract) -> Tensor:
     x = lower.ufuncs.as_array(A)
     parts = pieces(reps)
     counts = [lower.indexing.dim_of(part) for part in ([reps] if parts is None else parts)]
     for count in counts:
-        if lower.indexing.is_negative(count):
+        if lower.sizes.is_negative(count):
             raise refuse(reasons.NEGATIVE_NUMBER_REPETITIONS)
     rank = max(len(counts), x.rank)
     one = lower.graph.size(1)
@@ -297,7 +297,7 @@ def tile(lower: Lowering, A: Abstract, reps: Abstract) -> Tensor:
     repeated = [
         place
         for place, count in enumerate(counts)
-        if count.constant != 1 and not (asked and lower.shapes.is_one(count))
+        if count.constant != 1 and not (asked and lower.sizes.is_one(count))
     ]
     if not repeated and x.rank == rank:
         return lower.elementwise.copy(x)
@@ -309,29 +309,27 @@ def tile(lower: Lowering, A: Abstract, reps: Abstract) -> Tensor:
     # NumPy returns another shape of what it repeated last: rows of what lies further in.
     rows = [lower.graph.product(final[: repeated[-1]]) * counts[repeated[-1]]]
     rows.append(lower.graph.product(shape[repeated[-1] :]))
-    made = lower.shapes.reshaped(
-        fresh(lower.views.reshape_value(value, rows), x.dtype, rows), final
-    )
+    made = lower.views.reshaped(fresh(lower.views.reshape_value(value, rows), x.dtype, rows), final)
     if x.rank == rank and all(counts[place].constant is None for place in repeated):
         made.leaving = lambda: _own_if_once(lower, made, [counts[place] for place in repeated])
     return made
 
 
-def _own_if_once(lower: Lowering, made: Tensor, counts: SequenceOf[_dvm.Dim]) -> None:
+def _own_if_once(lower: NumpyPart, made: Tensor, counts: SequenceOf[_dvm.Dim]) -> None:
     """What np.tile repeats once along every axis is a copy, and no view of one."""
-    once = [lower.shapes.is_one(count) for count in counts]
+    once = [lower.sizes.is_one(count) for count in counts]
     if not all(once):
         return
     made.memory = Storage(Content(lower.arrays.value_of(made)))
     made.base = made.view = made.write = made.remake = None
 
 
-def _is_empty(lower: Lowering, x: Tensor) -> bool:
+def _is_empty(lower: NumpyPart, x: Tensor) -> bool:
     """Whether it has no elements, which the path then is for."""
     size = lower.graph.product(x.shape)
     if size.constant is not None:
         return bool(size.constant == 0)
-    empty = lower.indexing.observed(size) == 0
+    empty = lower.sizes.observed(size) == 0
     test = lower.program.operate(
         "==", lower.program.register_of_dim(size), lower.program.constant(0)
     )
@@ -340,13 +338,13 @@ def _is_empty(lower: Lowering, x: Tensor) -> bool:
 
 
 @means(np.repeat, np.ndarray.repeat)
-def repeat(lower: Lowering, a: Abstract, repeats: Abstract, axis: Abstract = NONE) -> Tensor:
+def repeat(lower: NumpyPart, a: Abstract, repeats: Abstract, axis: Abstract = NONE) -> Tensor:
     x = lower.ufuncs.as_array(a)
     repeats = resolve(repeats)
     if isinstance(repeats, (Tensor, Sequence, ListValue)):
         raise refuse(reasons.REPEAT_ARRAY_NUMBERS)
     count = lower.indexing.dim_of(repeats)
-    if lower.indexing.is_negative(count):
+    if lower.sizes.is_negative(count):
         raise refuse(reasons.NEGATIVE_NUMBER_REPETITIONS)
     if is_none(axis):
         x, place = lower.reductions.flat(x), 0
@@ -363,18 +361,18 @@ def repeat(lower: Lowering, a: Abstract, repeats: Abstract, axis: Abstract = NON
 
 
 @means(np.delete)
-def delete(lower: Lowering, arr: Abstract, obj: Abstract, axis: Abstract = NONE) -> Tensor:
+def delete(lower: NumpyPart, arr: Abstract, obj: Abstract, axis: Abstract = NONE) -> Tensor:
     line, place = _line_and_place(lower, arr, obj, axis)
     size = line.shape[0]
     rest = place + 1
-    return lower.shapes.joined(
+    return lower.joining.joined(
         [_stretch(lower, line, lower.graph.size(0), place), _stretch(lower, line, rest, size)], 0
     )
 
 
 @means(np.insert)
 def insert(
-    lower: Lowering, arr: Abstract, obj: Abstract, values: Abstract, axis: Abstract = NONE
+    lower: NumpyPart, arr: Abstract, obj: Abstract, values: Abstract, axis: Abstract = NONE
 ) -> Tensor:
     line, place = _line_and_place(lower, arr, obj, axis)
     new = lower.ufuncs.as_array(values, line.dtype)
@@ -382,13 +380,13 @@ def insert(
         raise refuse(reasons.INSERT, describe(new))
     before = _stretch(lower, line, lower.graph.size(0), place)
     after = _stretch(lower, line, place, line.shape[0])
-    return lower.shapes.joined(
+    return lower.joining.joined(
         [before, lower.reductions.flat(lower.elementwise.cast(new, line.dtype)), after], 0
     )
 
 
 def _line_and_place(
-    lower: Lowering, arr: Abstract, obj: Abstract, axis: Abstract
+    lower: NumpyPart, arr: Abstract, obj: Abstract, axis: Abstract
 ) -> tuple[Tensor, _dvm.Dim]:
     """An array of one axis, and a position in it."""
     x = lower.ufuncs.as_array(arr)
@@ -399,10 +397,10 @@ def _line_and_place(
     elif x.rank != 1 or lower.ufunc_methods.axis(lower.indexing.plain(axis), 1) != 0:
         raise refuse(reasons.INSERT_DELETE_ROWS)
     place = lower.indexing.dim_of(obj)
-    return x, place + x.shape[0] if lower.indexing.is_negative(place) else place
+    return x, place + x.shape[0] if lower.sizes.is_negative(place) else place
 
 
-def _stretch(lower: Lowering, line: Tensor, begin: _dvm.Dim, end: _dvm.Dim) -> Tensor:
+def _stretch(lower: NumpyPart, line: Tensor, begin: _dvm.Dim, end: _dvm.Dim) -> Tensor:
     """The elements from one position to another; a replay is dropped where these are none."""
     size = end - begin
     value = lower.updates.slice_value(lower.arrays.value_of(line), [begin], [1], [size])
@@ -412,7 +410,7 @@ def _stretch(lower: Lowering, line: Tensor, begin: _dvm.Dim, end: _dvm.Dim) -> T
 # ---- picking
 
 
-def _gathered(lower: Lowering, x: Tensor, index: Tensor, axis: int) -> Tensor:
+def _gathered(lower: NumpyPart, x: Tensor, index: Tensor, axis: int) -> Tensor:
     position = lower.elementwise.cast(index, "int64")
     value = lower.graph.along_value(
         "gather", [lower.layouts.in_c_order(x), lower.layouts.in_c_order(position)], axis
@@ -423,7 +421,7 @@ def _gathered(lower: Lowering, x: Tensor, index: Tensor, axis: int) -> Tensor:
 
 @means(np.take, np.ndarray.take)
 def take(
-    lower: Lowering,
+    lower: NumpyPart,
     a: Abstract,
     indices: Abstract,
     axis: Abstract = NONE,
@@ -443,7 +441,7 @@ def take(
     )
 
 
-def _within(lower: Lowering, index: Tensor, size: _dvm.Dim, mode: object) -> Tensor:
+def _within(lower: NumpyPart, index: Tensor, size: _dvm.Dim, mode: object) -> Tensor:
     """Positions brought into range as `mode` says; others are for the op to check."""
     if mode == "raise":
         return index
@@ -458,7 +456,7 @@ def _within(lower: Lowering, index: Tensor, size: _dvm.Dim, mode: object) -> Ten
 
 @means(np.take_along_axis)
 def take_along_axis(
-    lower: Lowering, arr: Abstract, indices: Abstract, axis: Abstract = LAST
+    lower: NumpyPart, arr: Abstract, indices: Abstract, axis: Abstract = LAST
 ) -> Tensor:
     x, index = lower.ufuncs.as_array(arr), lower.ufuncs.as_array(indices)
     if is_none(axis) or index.rank != x.rank or np.dtype(index.dtype).kind not in "i":

@@ -19,14 +19,14 @@ from dvm.magpy_capture.numpy.ufuncs import ABSENT, FALSE, NONE, TRUE, ZERO
 from dvm.magpy_capture.values import Abstract, Literal, Tensor, is_literal
 
 if TYPE_CHECKING:
-    from dvm.magpy_capture.lowering import Lowering
+    from dvm.magpy_capture.numpy.layer import NumpyPart
 
 
 def _running(method: str, neutral: float) -> Callable[..., Tensor]:
     """np.nancumsum and np.nancumprod."""
 
     def accumulate(
-        lower: Lowering,
+        lower: NumpyPart,
         a: Abstract,
         axis: Abstract = NONE,
         dtype: Abstract = NONE,
@@ -44,7 +44,7 @@ def _position(method: str, neutral: float) -> Callable[..., Tensor]:
     """np.nanargmax and np.nanargmin."""
 
     def position(
-        lower: Lowering,
+        lower: NumpyPart,
         a: Abstract,
         axis: Abstract = NONE,
         out: Abstract = NONE,
@@ -66,14 +66,14 @@ nan_argmax = means(np.nanargmax)(_position("argmax", -np.inf))
 nan_argmin = means(np.nanargmin)(_position("argmin", np.inf))
 
 
-def _missing(lower: Lowering, x: Tensor) -> Tensor | None:
+def _missing(lower: NumpyPart, x: Tensor) -> Tensor | None:
     """Where NaN is, in an array that can have it."""
     if not x.dtype.startswith("float"):
         return None
     return lower.elementwise.apply("isnan", [x], "bool", x.order)
 
 
-def _replaced(lower: Lowering, a: Abstract, value: float) -> Tensor:
+def _replaced(lower: NumpyPart, a: Abstract, value: float) -> Tensor:
     x = lower.ufuncs.as_array(a)
     missing = _missing(lower, x)
     if missing is None:
@@ -82,13 +82,13 @@ def _replaced(lower: Lowering, a: Abstract, value: float) -> Tensor:
     return lower.elementwise.apply("select", [missing, other, x], x.dtype, x.order)
 
 
-def _require_numbers_only(lower: Lowering, found: Tensor) -> None:
+def _require_numbers_only(lower: NumpyPart, found: Tensor) -> None:
     missing = _missing(lower, found)
     if missing is not None:
         _require_none(lower, missing)
 
 
-def _require_none(lower: Lowering, test: Tensor) -> None:
+def _require_none(lower: NumpyPart, test: Tensor) -> None:
     some = lower.reduced_axes.reduce("any", test, list(range(test.rank)), keepdims=False)
     numpy_averages.require_truth(lower, lower.ufuncs.apply(np.logical_not, [some]))
 
@@ -101,7 +101,7 @@ nan_min = fold_by(np.fmin, np.nanmin, checked=_require_numbers_only)
 
 @means(np.nanmean)
 def nan_mean(
-    lower: Lowering,
+    lower: NumpyPart,
     a: Abstract,
     axis: Abstract = NONE,
     dtype: Abstract = NONE,
@@ -122,7 +122,7 @@ def nan_mean(
 
 @means(np.nanvar)
 def nan_var(
-    lower: Lowering,
+    lower: NumpyPart,
     a: Abstract,
     axis: Abstract = NONE,
     dtype: Abstract = NONE,
@@ -158,7 +158,7 @@ def nan_var(
 
 @means(np.nanstd)
 def nan_std(
-    lower: Lowering,
+    lower: NumpyPart,
     a: Abstract,
     axis: Abstract = NONE,
     dtype: Abstract = NONE,
@@ -172,7 +172,7 @@ def nan_std(
     return numpy_averages.deviation(lower, variance, out)
 
 
-def _require_numbers(lower: Lowering, a: Abstract, axis: Abstract) -> None:
+def _require_numbers(lower: NumpyPart, a: Abstract, axis: Abstract) -> None:
     x = lower.ufuncs.as_array(a)
     missing = _missing(lower, x)
     if missing is not None:

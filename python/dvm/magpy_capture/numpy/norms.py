@@ -22,7 +22,7 @@ from dvm.magpy_capture.tensors.fresh import fresh
 from dvm.magpy_capture.values import Abstract, Literal, Tensor, is_none
 
 if TYPE_CHECKING:
-    from dvm.magpy_capture.lowering import Lowering
+    from dvm.magpy_capture.numpy.layer import NumpyPart
 
 
 TWO = Literal(2)
@@ -34,7 +34,7 @@ LAST, SECOND_LAST = Literal(-1), Literal(-2)
 
 @means(np.linalg.norm)
 def norm(
-    lower: Lowering,
+    lower: NumpyPart,
     x: Abstract,
     ord: Abstract = NONE,
     axis: Abstract = NONE,
@@ -54,7 +54,7 @@ def norm(
     return _norm_along(lower, array, power, Literal(axes[0]), keepdims)
 
 
-def _root_of_squares(lower: Lowering, x: Tensor, keeps: bool) -> Tensor:
+def _root_of_squares(lower: NumpyPart, x: Tensor, keeps: bool) -> Tensor:
     """Of all elements, in whatever order they lie."""
     names = "".join(chr(ord("a") + axis) for axis in range(x.rank))
     factor = lower.contractions.factor(x, names, lower.contractions.sizes_of([x], [names]))
@@ -67,7 +67,7 @@ def _root_of_squares(lower: Lowering, x: Tensor, keeps: bool) -> Tensor:
 
 
 def _norm_along(
-    lower: Lowering, x: Tensor, power: Any, axis: Abstract, keepdims: Abstract
+    lower: NumpyPart, x: Tensor, power: Any, axis: Abstract, keepdims: Abstract
 ) -> Tensor:
     size = lower.ufuncs.apply(np.absolute, [x])
     if power == math.inf:
@@ -89,7 +89,7 @@ def _norm_along(
 
 @means(np.linalg.vector_norm)
 def vector_norm(
-    lower: Lowering,
+    lower: NumpyPart,
     x: Abstract,
     *,
     axis: Abstract = NONE,
@@ -114,7 +114,7 @@ def vector_norm(
 
 
 @means(np.ndarray.conj, np.ndarray.conjugate)
-def conjugated(_: Lowering, a: Tensor) -> Tensor:
+def conjugated(_: NumpyPart, a: Tensor) -> Tensor:
     """An array of no complex numbers is its own conjugate."""
     if a.is_scalar:
         raise refuse(reasons.NEEDS_ARRAY, describe(a))
@@ -122,12 +122,12 @@ def conjugated(_: Lowering, a: Tensor) -> Tensor:
 
 
 @means(np.linalg.matmul)
-def matmul(lower: Lowering, x1: Abstract, x2: Abstract) -> Tensor:
+def matmul(lower: NumpyPart, x1: Abstract, x2: Abstract) -> Tensor:
     return lower.ufuncs.apply(np.matmul, [lower.ufuncs.as_array(x1), lower.ufuncs.as_array(x2)])
 
 
 @means(np.linalg.outer)
-def outer_of_vectors(lower: Lowering, x1: Abstract, x2: Abstract) -> Abstract:
+def outer_of_vectors(lower: NumpyPart, x1: Abstract, x2: Abstract) -> Abstract:
     x, y = lower.ufuncs.as_array(x1), lower.ufuncs.as_array(x2)
     if x.rank != 1 or y.rank != 1:
         raise refuse(reasons.PRODUCT_OF, describe(x), describe(y))
@@ -135,7 +135,7 @@ def outer_of_vectors(lower: Lowering, x1: Abstract, x2: Abstract) -> Abstract:
 
 
 @means(np.linalg.vecdot)
-def vecdot(lower: Lowering, x1: Abstract, x2: Abstract, *, axis: Abstract = LAST) -> Tensor:
+def vecdot(lower: NumpyPart, x1: Abstract, x2: Abstract, *, axis: Abstract = LAST) -> Tensor:
     x, y = lower.ufuncs.as_array(x1), lower.ufuncs.as_array(x2)
     if lower.indexing.plain(axis) != -1:
         raise refuse(reasons.PRODUCT_OF, describe(x), describe(y))
@@ -143,17 +143,17 @@ def vecdot(lower: Lowering, x1: Abstract, x2: Abstract, *, axis: Abstract = LAST
 
 
 @means(np.matrix_transpose, np.linalg.matrix_transpose)
-def matrix_transpose(lower: Lowering, x: Abstract) -> Tensor:
+def matrix_transpose(lower: NumpyPart, x: Abstract) -> Tensor:
     return lower.shapes.swapaxes(x, LAST, SECOND_LAST)
 
 
 @means(np.linalg.trace)
 def trace_of_matrix(
-    lower: Lowering, x: Abstract, *, offset: Abstract = ZERO, dtype: Abstract = NONE
+    lower: NumpyPart, x: Abstract, *, offset: Abstract = ZERO, dtype: Abstract = NONE
 ) -> Abstract:
     return numpy_ranges.trace(lower, x, offset, SECOND_LAST, LAST, dtype)
 
 
 @means(np.linalg.diagonal)
-def diagonal_of_matrix(lower: Lowering, x: Abstract, *, offset: Abstract = ZERO) -> Tensor:
+def diagonal_of_matrix(lower: NumpyPart, x: Abstract, *, offset: Abstract = ZERO) -> Tensor:
     return numpy_ranges.diagonal(lower, x, offset, SECOND_LAST, LAST)

@@ -12,8 +12,8 @@ from collections.abc import Sequence as SequenceOf
 import numpy as np
 
 from dvm import reasons
+from dvm.magpy_capture.numpy.layer import NumpyPart
 from dvm.magpy_capture.numpy.tables import UFUNCS
-from dvm.magpy_capture.part import Part
 from dvm.magpy_capture.path.program import describe
 from dvm.magpy_capture.path.spec import refuse
 from dvm.magpy_capture.tensors.fresh import Order, fresh
@@ -23,7 +23,7 @@ from dvm.magpy_capture.values import Literal, Tensor
 WIDE_OF_HALVES = (np.subtract, np.divide)
 
 
-class OrderedFolds(Part):
+class OrderedFolds(NumpyPart):
     """`reduce`, `accumulate` and `reduceat` where the order of elements is part of the meaning."""
 
     needs = "arrays elementwise graph layouts promotion reduced_axes updates"

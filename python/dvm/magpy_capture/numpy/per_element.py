@@ -9,34 +9,26 @@ import numpy as np
 
 from dvm import reasons
 from dvm.magpy_capture.meanings import calls_of_each
-from dvm.magpy_capture.part import Part
+from dvm.magpy_capture.numpy.layer import NumpyPart
 from dvm.magpy_capture.path.program import describe
 from dvm.magpy_capture.path.spec import refuse
-from dvm.magpy_capture.python.kinds import is_fixed
-from dvm.magpy_capture.python.opaque import NONE, Named, name_of
-from dvm.magpy_capture.python.plain_code import runs_plainly
+from dvm.magpy_capture.python.kinds import is_fixed, name_of
+from dvm.magpy_capture.python.opaque import NONE
 from dvm.magpy_capture.values import (
     Abstract,
     Closure,
     FunctionValue,
     Literal,
+    Named,
     Sequence,
     resolve,
 )
 
 
-class PerElement(Part):
+class PerElement(NumpyPart):
     """Calls of np.vectorize, np.frompyfunc and what they make."""
 
-    needs = "callbacks graph heap host_operations ledger program"
-
-    def require_plain_code(self, thing: Any, register: int) -> None:
-        """C code calls the user's function out of sight: on no path may it do more than compute."""
-        test = self.program.step("call", self.program.constant(runs_plainly), [register], ())
-        self.program.guard("guard_truth", test, plain := runs_plainly(thing), key=(test,))
-        if not plain or self.ledger.stores:
-            raise refuse(reasons.CALLED_FOR_EACH, name_of(thing))
-        self.callbacks.pass_by_bodies()
+    needs = "graph heap host_operations opaque program"
 
     @calls_of_each([np.frompyfunc, np.vectorize])
     def made_of_function(
@@ -70,7 +62,7 @@ class PerElement(Part):
             if not self.host_operations.is_pure(argument):
                 raise refuse(reasons.FUNCTION_OF, "np.vectorize", describe(argument))
         register = self.program.register_of(callee)
-        self.require_plain_code(callee.object, register)
+        self.opaque.require_plain_code(callee.object, register)
         registers = [register, *map(self.program.register_of, arguments)]
         function = self.program.constant(np.vectorize.__call__)
         self.graph.opaque_calls.append(("numpy.vectorize", self.program.at))

@@ -2,40 +2,58 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from dvm import _dvm, reasons
 from dvm.magpy_capture.meanings import means
+from dvm.magpy_capture.numpy.layer import NumpyPart
 from dvm.magpy_capture.numpy.ufuncs import NONE, ZERO
-from dvm.magpy_capture.part import Part
 from dvm.magpy_capture.path.program import describe
 from dvm.magpy_capture.path.spec import refuse
 from dvm.magpy_capture.tensors.fresh import fresh
 from dvm.magpy_capture.values import Abstract, Literal, Sequence, SliceValue, Tensor, is_none
 
 
-class NumpyPicks(Part):
+class NumpyPicks(NumpyPart):
     """What is chosen is as many elements as the recorded call saw, or another number."""
 
     needs = (
-        "arrays calls elementwise fancy graph indexing layouts program reductions "
+        "arrays elementwise fancy graph indexing layouts program promotion reductions sizes "
         "ufunc_methods ufuncs views"
     )
 
+    @means(np.where)
+    def where(
+        self, condition: Abstract, x: Abstract = NONE, y: Abstract = NONE, *, seen: Any
+    ) -> Abstract:
+        if is_none(x) and is_none(y):
+            return self.nonzero(condition, seen=seen)
+        if is_none(x):
+            raise refuse(reasons.WHERE_ARGUMENT)
+        test = self.elementwise.cast(self.ufuncs.as_array(condition), "bool")
+        kinds = [self.promotion.kind(value) for value in (x, y)]
+        examples = [kind if isinstance(kind, np.dtype) else kind(0) for kind in kinds]
+        dtype = np.result_type(*examples).name
+        chosen = [self.promotion.operand(value, dtype) for value in (x, y)]
+        result = self.elementwise.apply("select", [test, *chosen], dtype)
+        result.is_scalar = False
+        return result
+
     @means(np.nonzero, np.ndarray.nonzero)
-    def nonzero(self, a: Abstract) -> Sequence:
+    def nonzero(self, a: Abstract, *, seen: Any) -> Sequence:
         x = self.ufuncs.as_array(a)
         if x.rank != 1:
             raise refuse(reasons.NONZERO_AXES, describe(x))
-        return Sequence([self._view_of_all(self._positions_of_true(x, self._number_seen()))])
+        return Sequence([self._view_of_all(self._positions_of_true(x, self._number_seen(seen)))])
 
     @means(np.flatnonzero)
-    def flatnonzero(self, a: Abstract) -> Tensor:
+    def flatnonzero(self, a: Abstract, *, seen: Any) -> Tensor:
         x = self.ufuncs.as_array(a)
-        return self._view_of_all(self._positions_of_true(x, self._number_seen()))
+        return self._view_of_all(self._positions_of_true(x, self._number_seen(seen)))
 
-    def _number_seen(self) -> int:
-        seen = self.calls.seen_result
+    def _number_seen(self, seen: Any) -> int:
         if isinstance(seen, tuple):
             seen = seen[0]
         if not isinstance(seen, np.ndarray):
@@ -53,7 +71,13 @@ class NumpyPicks(Part):
 
     @means(np.compress)
     def compress(
-        self, condition: Abstract, a: Abstract, axis: Abstract = NONE, out: Abstract = NONE
+        self,
+        condition: Abstract,
+        a: Abstract,
+        axis: Abstract = NONE,
+        out: Abstract = NONE,
+        *,
+        seen: Any,
     ) -> Tensor:
         mask, x = self.ufuncs.as_array(condition), self.ufuncs.as_array(a)
         if mask.rank != 1 or mask.dtype != "bool" or not is_none(out):
@@ -62,10 +86,9 @@ class NumpyPicks(Part):
             x, axis = self.reductions.flat(x), ZERO
         place = self.ufunc_methods.axis(self.indexing.plain(axis), x.rank)
         if mask.shape[0] != x.shape[place]:
-            if self.indexing.observed(mask.shape[0]) != self.indexing.observed(x.shape[place]):
+            if self.sizes.observed(mask.shape[0]) != self.sizes.observed(x.shape[place]):
                 raise refuse(reasons.COMPRESS_MASK, describe(mask))
             self.program.require_all_equal([mask.shape[0]], [x.shape[place]])
-        seen = self.calls.seen_result
         if not isinstance(seen, np.ndarray):
             raise refuse(reasons.COMPRESS_MASK, describe(mask))
         size = self.fancy.number_of_true(mask, seen.shape[place])
@@ -76,15 +99,22 @@ class NumpyPicks(Part):
 
     @means(np.ndarray.compress)
     def compress_method(
-        self, a: Abstract, condition: Abstract, axis: Abstract = NONE, out: Abstract = NONE
+        self,
+        a: Abstract,
+        condition: Abstract,
+        axis: Abstract = NONE,
+        out: Abstract = NONE,
+        *,
+        seen: Any,
     ) -> Tensor:
-        return self.compress(condition, a, axis, out)
+        return self.compress(condition, a, axis, out, seen=seen)
 
     @means(np.bincount)
-    def bincount(self, x: Abstract, weights: Abstract = NONE, minlength: Abstract = ZERO) -> Tensor:
+    def bincount(
+        self, x: Abstract, weights: Abstract = NONE, minlength: Abstract = ZERO, *, seen: Any
+    ) -> Tensor:
         """Ones, or the weights, added up in order where the values say."""
         values = self.ufuncs.as_array(x)
-        seen = self.calls.seen_result
         kind = np.dtype(values.dtype).kind
         if values.rank != 1 or kind not in "biu" or values.dtype == "uint64":
             raise refuse(reasons.BINCOUNT_OF, describe(values))
@@ -97,10 +127,10 @@ class NumpyPicks(Part):
         self.program.guard(
             "guard_truth", self.graph.leave(self.arrays.value_of(natural), "bool"), True
         )
-        if self.indexing.is_negative(self.indexing.dim_of(minlength)):
+        if self.sizes.is_negative(self.indexing.dim_of(minlength)):
             raise refuse(reasons.BINCOUNT_OF, describe(minlength))
         size = self.ufuncs.apply(np.maximum, [size, minlength])
-        dim = self.indexing.size_of_int(
+        dim = self.sizes.size_of_int(
             self.graph.leave(self.arrays.value_of(size), "int"), seen.shape[0]
         )
         if is_none(weights) or self._is_empty(values):
@@ -118,7 +148,7 @@ class NumpyPicks(Part):
     def _is_empty(self, values: Tensor) -> bool:
         """Whether there is none, for which NumPy's result is of integers."""
         (size,) = values.shape
-        if self.indexing.observed(size) == 0:
+        if self.sizes.observed(size) == 0:
             self.program.require_all_equal([size], [self.graph.size(0)])
             return True
         self.program.require_positive(size)

@@ -15,25 +15,26 @@ import numpy as np
 
 from dvm import _dvm, reasons
 from dvm.magpy_capture.meanings import means
+from dvm.magpy_capture.numpy.layer import NumpyPart
 from dvm.magpy_capture.numpy.tables import VECTORS
-from dvm.magpy_capture.numpy.ufuncs import NONE
-from dvm.magpy_capture.part import Part
+from dvm.magpy_capture.numpy.ufuncs import NONE, applied_otherwise
 from dvm.magpy_capture.path.program import describe
 from dvm.magpy_capture.path.spec import refuse
 from dvm.magpy_capture.tensors.fresh import Order, c_order, fresh
 from dvm.magpy_capture.values import Abstract, Literal, Tensor
 
 
-class NumpyProducts(Part):
+class NumpyProducts(NumpyPart):
     """What the op matmul of the graph computes, in NumPy's shapes, dtypes and memory orders."""
 
     needs = (
-        "arrays containers contractions elementwise graph indexing layouts program promotion "
-        "reductions shapes ufunc_methods ufuncs views"
+        "arrays containers contractions elementwise graph indexing joining layouts promotion "
+        "reductions sizes ufunc_methods ufuncs views"
     )
 
     # ---- ufuncs
 
+    @applied_otherwise(np.matmul, *VECTORS)
     def matrix_product(
         self, function: np.ufunc, operands: SequenceOf[Abstract], **kwargs: Any
     ) -> Tensor:
@@ -42,20 +43,6 @@ class NumpyProducts(Part):
         a, b = (self.promotion.operand(each, dtype) for each in operands)
         row, column = VECTORS.get(function, (a.rank == 1, b.rank == 1))
         return self._matmul(a, b, row, column)
-
-    def require_core(
-        self, function: np.ufunc, operands: SequenceOf[Abstract], result: Tensor, out: Tensor
-    ) -> None:
-        """Rows and columns of a product are not repeated into `out`, as a batch is."""
-        if function is not np.matmul and function not in VECTORS:
-            return
-        a, b = (self.ufuncs.as_array(each) for each in operands)
-        row, column = VECTORS.get(function, (a.rank == 1, b.rank == 1))
-        core = (not row) + (not column)
-        if out.rank < core:
-            raise refuse(reasons.OUT_ANOTHER_RANK_RESULT)
-        if core:
-            self.program.require_all_equal(out.shape[-core:], result.shape[-core:])
 
     def _matmul(self, a: Tensor, b: Tensor, row: bool, column: bool) -> Tensor:
         """A vector counts as one row or as one column, which the result lacks."""
@@ -80,7 +67,7 @@ class NumpyProducts(Part):
     def _common_size(self, a: Tensor, b: Tensor, axis: int) -> _dvm.Dim:
         """The size to sum along, which both have in calls of this path."""
         sizes = a.shape[-1], b.shape[axis]
-        self.elementwise.require_equal(*sizes)
+        self.sizes.require_equal(*sizes)
         return sizes[0] if sizes[1].constant is None else sizes[1]
 
     def _matrices_of(
@@ -147,12 +134,12 @@ class NumpyProducts(Part):
         left = x.rank - len(own[0])
         sizes = [self.graph.product(made.shape[:left]), self.graph.product(made.shape[left:])]
         matrix = self.views.reshape_value(self.arrays.value_of(made), sizes)
-        return self.shapes.reshaped(fresh(matrix, made.dtype, sizes), made.shape)
+        return self.views.reshaped(fresh(matrix, made.dtype, sizes), made.shape)
 
     def _pair(self, a: Abstract, b: Abstract) -> tuple[Tensor, Tensor]:
         """Both as arrays of the dtype that they have in common."""
         x, y = self.ufuncs.as_array(a), self.ufuncs.as_array(b)
-        dtype = self.shapes.common_dtype([x, y])
+        dtype = self.joining.common_dtype([x, y])
         return self.elementwise.cast(x, dtype), self.elementwise.cast(y, dtype)
 
     def _scaled(self, x: Tensor, y: Tensor) -> Tensor:
@@ -207,9 +194,9 @@ class NumpyProducts(Part):
             raise refuse(reasons.PRODUCT_OF, *map(describe, parts[:2]))
         if len({t.dtype for t in parts}) > 1 and len(parts) > 2:
             raise refuse(reasons.MULTI_DOT_DTYPES)
-        sizes = [1 if parts[0].rank == 1 else self.indexing.observed(parts[0].shape[0])]
-        sizes += [self.indexing.observed(t.shape[0]) for t in parts[1:]]
-        sizes += [1 if parts[-1].rank == 1 else self.indexing.observed(parts[-1].shape[1])]
+        sizes = [1 if parts[0].rank == 1 else self.sizes.observed(parts[0].shape[0])]
+        sizes += [self.sizes.observed(t.shape[0]) for t in parts[1:]]
+        sizes += [1 if parts[-1].rank == 1 else self.sizes.observed(parts[-1].shape[1])]
 
         def chain(begin: int, end: int) -> Tensor:
             if begin == end:
@@ -225,7 +212,7 @@ class NumpyProducts(Part):
         x, power = self.ufuncs.as_array(a), self.indexing.integer(n)
         if x.rank < 2 or power < 1:
             raise refuse(reasons.MATRIX_POWER, power)
-        self.elementwise.require_equal(x.shape[-2], x.shape[-1])
+        self.sizes.require_equal(x.shape[-2], x.shape[-1])
         if power == 1:
             return x
         if power == 3:  # as NumPy does, and not by squares

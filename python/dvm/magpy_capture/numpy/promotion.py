@@ -12,7 +12,7 @@ import numpy as np
 
 from dvm import reasons
 from dvm.magpy_capture.numpy.dtypes import NAMES, is_supported
-from dvm.magpy_capture.part import Part
+from dvm.magpy_capture.numpy.layer import NumpyPart
 from dvm.magpy_capture.path.graphs import DTYPES
 from dvm.magpy_capture.path.program import describe
 from dvm.magpy_capture.path.spec import refuse
@@ -29,10 +29,10 @@ from dvm.magpy_capture.values import (
 PYTHON_NUMBERS = (bool, int, float)
 
 
-class Promotion(Part):
+class Promotion(NumpyPart):
     """Operands in the dtypes that NumPy computes with."""
 
-    needs = "elementwise graph indexing program"
+    needs = "elementwise graph program sizes"
 
     def operand(self, operand: Abstract, dtype: str) -> Tensor:
         """`operand` as a tensor of `dtype`."""
@@ -44,7 +44,7 @@ class Promotion(Part):
         if isinstance(operand, Size):
             if np.dtype(dtype).kind in "iu" and dtype != "int64":
                 number = Host(
-                    self.program.register_of_dim(operand.dim), self.indexing.observed(operand.dim)
+                    self.program.register_of_dim(operand.dim), self.sizes.observed(operand.dim)
                 )
                 self.require_range(number, np.iinfo(dtype))
             return fresh(self.graph.dim_value(dtype, operand.dim), dtype, [])

@@ -14,31 +14,30 @@ from dvm.magpy_capture.python.kinds import is_fixed
 from dvm.magpy_capture.values import Abstract, Host, Literal, Sequence, Size, Tensor, resolve
 
 if TYPE_CHECKING:
-    from dvm.magpy_capture.lowering import Lowering
+    from dvm.magpy_capture.numpy.layer import NumpyPart
 
 
 @means(np.result_type, np.can_cast, np.promote_types, np.issubdtype)
-def about_dtypes(lower: Lowering, *given: Abstract, **named: Abstract) -> Abstract:
+def about_dtypes(lower: NumpyPart, *given: Abstract, seen: Any, **named: Abstract) -> Abstract:
     for part in map(resolve, (*given, *named.values())):
         if not _has_one_dtype(lower, part):
             raise refuse(reasons.QUESTION_ABOUT_DTYPE, describe(part))
-    return Literal(lower.calls.seen_result)
+    return Literal(seen)
 
 
 @means(np.finfo, np.iinfo)
-def limits(lower: Lowering, dtype: Abstract) -> Abstract:
-    seen = lower.calls.seen_result
+def limits(_: NumpyPart, dtype: Abstract, *, seen: Any) -> Abstract:
     if not is_fixed(dtype):
         raise refuse(reasons.CALL, classes.name_of(type(seen)))
     return Literal(seen)
 
 
 @means(np.nditer)
-def nditer(_: Lowering, *_given: Abstract, **_named: Abstract) -> Abstract:
+def nditer(_: NumpyPart, *_given: Abstract, **_named: Abstract) -> Abstract:
     raise refuse(reasons.NDITER)
 
 
-def _has_one_dtype(lower: Lowering, value: Abstract) -> bool:
+def _has_one_dtype(lower: NumpyPart, value: Abstract) -> bool:
     """Whether every value on this path has the dtype, or the type, of the recorded one."""
     if isinstance(value, Sequence):
         return all(_has_one_dtype(lower, resolve(part)) for part in value.elements)

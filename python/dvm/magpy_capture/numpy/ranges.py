@@ -27,7 +27,7 @@ from dvm.magpy_capture.values import (
 )
 
 if TYPE_CHECKING:
-    from dvm.magpy_capture.lowering import Lowering
+    from dvm.magpy_capture.numpy.layer import NumpyPart
 
 
 ONE = Literal(1)
@@ -43,7 +43,7 @@ def is_int(value: Abstract) -> bool:
 
 
 @means(np.arange)
-def arange(lower: Lowering, *bounds: Abstract, dtype: Abstract = NONE) -> Tensor:
+def arange(lower: NumpyPart, *bounds: Abstract, dtype: Abstract = NONE) -> Tensor:
     parts = [resolve(part) for part in bounds]
     start, stop, step = ZERO, parts[0], ONE
     if len(parts) > 1:
@@ -62,9 +62,7 @@ def arange(lower: Lowering, *bounds: Abstract, dtype: Abstract = NONE) -> Tensor
     span = last - first if stride > 0 else first - last
     if span.constant is not None:
         span = lower.graph.size(max(0, int(span.constant)))
-    elif not (
-        isinstance(stop, Size) and first.constant == 0 and not lower.indexing.is_negative(last)
-    ):
+    elif not (isinstance(stop, Size) and first.constant == 0 and not lower.sizes.is_negative(last)):
         span = span.max(0)
     if abs(stride) > 1:
         span = (span + (abs(stride) - 1)) // abs(stride)
@@ -77,7 +75,7 @@ def arange(lower: Lowering, *bounds: Abstract, dtype: Abstract = NONE) -> Tensor
     return lower.elementwise.cast(made, name)
 
 
-def python_number(lower: Lowering, value: Abstract) -> Literal | Host | Size:
+def python_number(lower: NumpyPart, value: Abstract) -> Literal | Host | Size:
     """A Python number, of a computed double its value."""
     if isinstance(value, Tensor) and value.is_scalar and value.dtype == "float64":
         if value.object is not None:
@@ -92,7 +90,7 @@ def python_number(lower: Lowering, value: Abstract) -> Literal | Host | Size:
 
 
 def _arange_of_floats(
-    lower: Lowering,
+    lower: NumpyPart,
     start: Literal | Host | Size,
     stop: Literal | Host | Size,
     step: Literal | Host | Size,
@@ -117,16 +115,16 @@ def _arange_of_floats(
     return made
 
 
-def _product(lower: Lowering, a: Tensor, b: Tensor) -> Tensor:
+def _product(lower: NumpyPart, a: Tensor, b: Tensor) -> Tensor:
     return lower.elementwise.apply("mul", [a, b], "float64")
 
 
-def _dim_between(lower: Lowering, numbers: list[Literal | Host | Size]) -> _dvm.Dim:
+def _dim_between(lower: NumpyPart, numbers: list[Literal | Host | Size]) -> _dvm.Dim:
     if any(math.isinf(getattr(number, "object", 0)) for number in numbers):
         raise refuse(reasons.ARANGE_INFINITE_STEP)
     seen = _elements_between(
         *(
-            lower.indexing.observed(number.dim) if isinstance(number, Size) else number.object
+            lower.sizes.observed(number.dim) if isinstance(number, Size) else number.object
             for number in numbers
         )
     )
@@ -139,7 +137,7 @@ def _dim_between(lower: Lowering, numbers: list[Literal | Host | Size]) -> _dvm.
 
 @means(np.linspace)
 def linspace(
-    lower: Lowering,
+    lower: NumpyPart,
     start: Abstract,
     stop: Abstract,
     num: Abstract = Literal(50),
@@ -159,7 +157,7 @@ def linspace(
     if not name.startswith("float"):
         raise refuse(reasons.LINSPACE_INTEGERS)
     count = lower.indexing.dim_of(num)
-    if lower.indexing.is_negative(count):
+    if lower.sizes.is_negative(count):
         raise refuse(reasons.LINSPACE_NEGATIVE_NUMBER)
     ends = bool(lower.indexing.plain(endpoint))
     first, last = (lower.promotion.operand(bound, "float64") for bound in (start, stop))
@@ -182,11 +180,11 @@ def linspace(
         final = lower.indexing.index(made, SliceValue(Literal(-1), NONE, NONE))
         lower.writes.write(final, last)
     if name == "float64" and not (parts.constant is not None and parts.constant <= 0):
-        return lower.shapes.reshaped(made, [count])  # NumPy's own is such a view of the ramp
+        return lower.views.reshaped(made, [count])  # NumPy's own is such a view of the ramp
     return lower.elementwise.cast(made, name)
 
 
-def require_nonzero(lower: Lowering, delta: Tensor, start: Abstract, stop: Abstract) -> None:
+def require_nonzero(lower: NumpyPart, delta: Tensor, start: Abstract, stop: Abstract) -> None:
     """np.linspace takes another way when a step of zero loses the ends: not on this path."""
     ends: list[Any] = [getattr(resolve(bound), "object", None) for bound in (start, stop)]
     equal = None not in ends and float(ends[0]) == float(ends[1])
@@ -202,7 +200,7 @@ def require_nonzero(lower: Lowering, delta: Tensor, start: Abstract, stop: Abstr
 
 @means(np.tri)
 def tri(
-    lower: Lowering,
+    lower: NumpyPart,
     N: Abstract,
     M: Abstract = NONE,
     k: Abstract = ZERO,
@@ -214,17 +212,17 @@ def tri(
     return lower.elementwise.cast(_below(lower, rows, columns, k), lower.ufuncs.dtype_name(dtype))
 
 
-def _sides(lower: Lowering, N: Abstract, M: Abstract) -> tuple[_dvm.Dim, _dvm.Dim]:
+def _sides(lower: NumpyPart, N: Abstract, M: Abstract) -> tuple[_dvm.Dim, _dvm.Dim]:
     """Rows and columns, as many where M is None."""
     rows = lower.indexing.dim_of(N)
     return rows, rows if is_none(M) else lower.indexing.dim_of(M)
 
 
-def _any_negative(lower: Lowering, *sizes: _dvm.Dim) -> bool:
-    return any(lower.indexing.is_negative(size) for size in sizes)
+def _any_negative(lower: NumpyPart, *sizes: _dvm.Dim) -> bool:
+    return any(lower.sizes.is_negative(size) for size in sizes)
 
 
-def _below(lower: Lowering, rows: _dvm.Dim, columns: _dvm.Dim, k: Abstract) -> Tensor:
+def _below(lower: NumpyPart, rows: _dvm.Dim, columns: _dvm.Dim, k: Abstract) -> Tensor:
     """Column <= row + k, as bool."""
     down = fresh(lower.graph.iota_value("int64", rows), "int64", [rows])
     down = lower.indexing.index(down, Sequence([every_element(), NONE]))
@@ -235,13 +233,13 @@ def _below(lower: Lowering, rows: _dvm.Dim, columns: _dvm.Dim, k: Abstract) -> T
 
 
 @means(np.tril)
-def tril(lower: Lowering, m: Abstract, k: Abstract = ZERO) -> Tensor:
+def tril(lower: NumpyPart, m: Abstract, k: Abstract = ZERO) -> Tensor:
     x = lower.ufuncs.as_array(m)
     return _triangle(lower, x, _below(lower, *_matrix(x), k))
 
 
 @means(np.triu)
-def triu(lower: Lowering, m: Abstract, k: Abstract = ZERO) -> Tensor:
+def triu(lower: NumpyPart, m: Abstract, k: Abstract = ZERO) -> Tensor:
     x = lower.ufuncs.as_array(m)
     below = _below(lower, *_matrix(x), Size(lower.indexing.dim_of(k) - 1))
     return _triangle(lower, x, lower.ufuncs.apply(np.logical_not, [below]))
@@ -253,14 +251,14 @@ def _matrix(x: Tensor) -> tuple[_dvm.Dim, _dvm.Dim]:
     return x.shape[-2], x.shape[-1]
 
 
-def _triangle(lower: Lowering, x: Tensor, mask: Tensor) -> Tensor:
+def _triangle(lower: NumpyPart, x: Tensor, mask: Tensor) -> Tensor:
     zero = lower.promotion.operand(Literal(0), x.dtype)
     return lower.elementwise.apply("select", [mask, x, zero], x.dtype)
 
 
 @means(np.eye)
 def eye(
-    lower: Lowering,
+    lower: NumpyPart,
     N: Abstract,
     M: Abstract = NONE,
     k: Abstract = ZERO,
@@ -279,12 +277,12 @@ def eye(
 
 
 @means(np.identity)
-def identity(lower: Lowering, n: Abstract, dtype: Abstract = Literal(float)) -> Tensor:
+def identity(lower: NumpyPart, n: Abstract, dtype: Abstract = Literal(float)) -> Tensor:
     return eye(lower, n, dtype=dtype)
 
 
 @means(np.diag)
-def diag(lower: Lowering, v: Abstract, k: Abstract = ZERO) -> Tensor:
+def diag(lower: NumpyPart, v: Abstract, k: Abstract = ZERO) -> Tensor:
     x, beside = lower.ufuncs.as_array(v), lower.indexing.integer(k)
     if x.rank == 2:
         return diagonal(lower, x, Literal(beside))
@@ -312,7 +310,7 @@ def diag(lower: Lowering, v: Abstract, k: Abstract = ZERO) -> Tensor:
 
 @means(np.diagonal, np.ndarray.diagonal)
 def diagonal(
-    lower: Lowering,
+    lower: NumpyPart,
     a: Abstract,
     offset: Abstract = ZERO,
     axis1: Abstract = ZERO,
@@ -342,7 +340,7 @@ def diagonal(
 
 @means(np.trace, np.ndarray.trace)
 def trace(
-    lower: Lowering,
+    lower: NumpyPart,
     a: Abstract,
     offset: Abstract = ZERO,
     axis1: Abstract = ZERO,
@@ -355,14 +353,14 @@ def trace(
 
 
 def placed(
-    lower: Lowering,
+    lower: NumpyPart,
     dtype: str,
     shape: SequenceOf[_dvm.Dim],
     pieces: SequenceOf[tuple[Tensor, SequenceOf[_dvm.Dim]]],
     base: int | None = None,
 ) -> Tensor:
     """A new array in C order made of pieces, each at its start."""
-    value = lower.shapes.empty_value(dtype, shape) if base is None else base
+    value = lower.joining.empty_value(dtype, shape) if base is None else base
     for piece, starts in pieces:
         content = lower.layouts.in_c_order(lower.elementwise.cast(piece, dtype))
         value = lower.updates.update_value(value, content, list(starts), [1] * len(shape))

@@ -9,22 +9,22 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dvm.magpy_capture.meanings import means
+from dvm.magpy_capture.numpy.layer import NumpyPart
 from dvm.magpy_capture.numpy.ufuncs import FALSE, NONE
-from dvm.magpy_capture.part import Part
 from dvm.magpy_capture.python.opaque import signature_of
 from dvm.magpy_capture.tensors.fresh import fresh
 from dvm.magpy_capture.values import Abstract, Literal, Tensor, is_none
 
 if TYPE_CHECKING:
-    from dvm.magpy_capture.lowering import Lowering
+    from dvm.magpy_capture.numpy.layer import NumpyPart
 
 
 def fold_by(
     function: np.ufunc,
     *things: Any,
     dtype: Abstract = NONE,
-    prepared: Callable[[Lowering, Abstract], Abstract] | None = None,
-    checked: Callable[[Lowering, Tensor], None] | None = None,
+    prepared: Callable[[NumpyPart, Abstract], Abstract] | None = None,
+    checked: Callable[[NumpyPart, Tensor], None] | None = None,
 ) -> Callable[..., Tensor]:
     """Register what np.sum and its kin mean: each folds by a ufunc, with its own arguments.
 
@@ -34,7 +34,7 @@ def fold_by(
     """
     own = signature_of(things[0])
 
-    def fold(lower: Lowering, *given: Abstract, **named: Abstract) -> Tensor:
+    def fold(lower: NumpyPart, *given: Abstract, **named: Abstract) -> Tensor:
         arguments = {"axis": NONE, "dtype": dtype, **own.bind(*given, **named).arguments}
         array = arguments.pop("a")
         array = array if prepared is None else prepared(lower, array)
@@ -43,7 +43,7 @@ def fold_by(
             checked(lower, result)
         return result
 
-    lower = inspect.Parameter("lower", inspect.Parameter.POSITIONAL_ONLY, annotation="Lowering")
+    lower = inspect.Parameter("lower", inspect.Parameter.POSITIONAL_ONLY, annotation="NumpyPart")
     fold.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
         [lower, *own.parameters.values()]
     )
@@ -58,45 +58,42 @@ any_of = fold_by(np.logical_or, np.any, np.ndarray.any, dtype=Literal(bool))
 all_of = fold_by(np.logical_and, np.all, np.ndarray.all, dtype=Literal(bool))
 
 
-class Reductions(Part):
+@means(np.ptp)
+def ptp_of(
+    lower: NumpyPart,
+    a: Abstract,
+    axis: Abstract = NONE,
+    out: Abstract = NONE,
+    keepdims: Abstract = FALSE,
+) -> Tensor:
+    highest = max_of(lower, a, axis, NONE, keepdims)
+    lowest = min_of(lower, a, axis, NONE, keepdims)
+    return lower.ufunc_methods.deliver(
+        lower.ufuncs.apply(np.subtract, [highest, lowest]), lower.ufunc_methods.result_array(out)
+    )
+
+
+class Reductions(NumpyPart):
     """Folds, positions of extremes, and running results."""
 
     needs = (
-        "arrays calls elementwise graph heap indexing k_order layouts lowering reduced_axes "
-        "ufunc_methods ufuncs views"
+        "arrays elementwise graph heap indexing layouts reduced_axes rules ufunc_methods ufuncs "
+        "views"
     )
-
-    @means(np.ptp)
-    def ptp_of(
-        self,
-        a: Abstract,
-        axis: Abstract = NONE,
-        out: Abstract = NONE,
-        keepdims: Abstract = FALSE,
-    ) -> Tensor:
-        highest = max_of(self.lowering, a, axis, NONE, keepdims)
-        lowest = min_of(self.lowering, a, axis, NONE, keepdims)
-        return self.ufunc_methods.deliver(
-            self.ufuncs.apply(np.subtract, [highest, lowest]), self.ufunc_methods.result_array(out)
-        )
 
     @means(np.count_nonzero)
     def count_nonzero(
-        self, a: Abstract, axis: Abstract = NONE, *, keepdims: Abstract = FALSE
+        self, a: Abstract, axis: Abstract = NONE, *, keepdims: Abstract = FALSE, seen: Any
     ) -> Abstract:
         x = self.ufuncs.as_array(a)
-        order = (
-            self.layouts.order_in_memory(x) if x.dtype == "bool" else self.k_order.copied_order(x)
-        )
+        order = self.layouts.order_in_memory(x) if x.dtype == "bool" else self.rules.copied_order(x)
         x = fresh(self.layouts.arranged(x, order), x.dtype, x.shape, order)
         x = self.elementwise.cast(self.elementwise.cast(x, "bool"), "int64")
         result = self.reduced_axes.reduce(
             "sum", x, self.ufunc_methods.axes(axis, x.rank), self.ufunc_methods.keeps(keepdims)
         )
-        if isinstance(self.calls.seen_result, int):  # older versions of NumPy
-            return self.heap.computed(
-                self.graph.leave(self.arrays.value_of(result), "int"), self.calls.seen_result
-            )
+        if isinstance(seen, int):  # older versions of NumPy
+            return self.heap.computed(self.graph.leave(self.arrays.value_of(result), "int"), seen)
         return result
 
     # ---- positions

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence as SequenceOf
-from typing import Any
 
 import numpy as np
 
 from dvm import _dvm, reasons
 from dvm.magpy_capture.meanings import means
+from dvm.magpy_capture.numpy.layer import NumpyPart
 from dvm.magpy_capture.numpy.ufuncs import NONE, ZERO
-from dvm.magpy_capture.part import Part
 from dvm.magpy_capture.path.graphs import same_shape
 from dvm.magpy_capture.path.program import describe
 from dvm.magpy_capture.path.spec import refuse
@@ -28,12 +27,12 @@ from dvm.magpy_capture.values import (
 )
 
 
-class Shapes(Part):
+class Shapes(NumpyPart):
     """Functions that only move elements."""
 
     needs = (
-        "arrays containers elementwise graph indexing k_order layouts program reductions "
-        "ufunc_methods ufuncs updates views"
+        "arrays containers elementwise graph indexing joining layouts program reductions rules "
+        "sizes ufunc_methods ufuncs views"
     )
 
     def tensor(self, value: Abstract) -> Tensor:
@@ -52,7 +51,7 @@ class Shapes(Part):
         sizes = []
         for part in parts:
             size = self.indexing.dim_of(part)
-            if size.constant is None and self.indexing.is_negative(size):
+            if size.constant is None and self.sizes.is_negative(size):
                 size = self.graph.size(self.indexing.integer(part))
             sizes.append(size)
         return sizes
@@ -65,7 +64,7 @@ class Shapes(Part):
     ) -> Tensor:
         x = self.ufuncs.as_array(a)
         if self.indexing.plain(order) == "F":  # as the transposed array is cut in C order
-            sizes = self.arguments_of(self.dims(shape)[::-1])
+            sizes = self.views.arguments_of(self.dims(shape)[::-1])
             return self.transpose(self.reshape(self.transpose(x), sizes))
         if self.indexing.plain(order) != "C":
             raise refuse(reasons.RESHAPE_ANOTHER_ORDER_C_F)
@@ -77,7 +76,7 @@ class Shapes(Part):
             sizes[unknown[0]] = self._without(x.shape, sizes, unknown[0]) or (
                 self.graph.product(x.shape) // known
             )
-        return self.reshaped(x, sizes)
+        return self.views.reshaped(x, sizes)
 
     def _without(
         self, shape: SequenceOf[_dvm.Dim], sizes: SequenceOf[_dvm.Dim], place: int
@@ -107,46 +106,6 @@ class Shapes(Part):
         one = (len(shape) == 1 and tuple_given) or not shape
         return self.reshape(a, first if one else Sequence(list(shape)), order)
 
-    def reshaped(self, x: Tensor, shape: SequenceOf[_dvm.Dim]) -> Tensor:
-        """Another shape in C order: a view where NumPy makes one, else a copy."""
-        line = len(shape) == 1 and self.graph.product(x.shape) == shape[0]
-        wanted = Literal(-1) if line else self.arguments_of(shape)
-        remake: tuple[Any, ...] = (np.ndarray.reshape, [wanted])
-        order = self.views.kept_order(x, shape)
-        if order is not None:
-            own, stored = self.arrays.stored_shape(x), [shape[axis] for axis in order]
-            return self.arrays.view_of(
-                x,
-                shape,
-                order,
-                lambda value: self.views.reshape_value(value, stored),
-                lambda _base, value: self.views.reshape_value(value, own),
-                remake,
-                may_fail=self.graph.product(x.shape) != self.graph.product(shape),
-            )
-        return self.views.maybe_view(
-            x,
-            shape,
-            lambda value: self.views.reshape_value(self._dense(x, value), shape),
-            lambda value: self.graph.transpose_value(
-                self.views.reshape_value(value, x.shape), x.order
-            ),
-            remake,
-            open_order=x.order != c_order(x.rank),
-        )
-
-    def c_ordered(self, x: Tensor, value: int) -> int:
-        """A value of `x` with its axes in C order."""
-        return self.graph.transpose_value(value, [x.order.index(axis) for axis in range(x.rank)])
-
-    def _dense(self, x: Tensor, value: int) -> int:
-        """The same in memory that can be cut into any shape."""
-        ordered = self.c_ordered(x, value)
-        return ordered if x.contiguous else self.graph.copy_value(ordered)
-
-    def arguments_of(self, shape: SequenceOf[_dvm.Dim]) -> Abstract:
-        return Sequence([Literal(d.constant) if d.constant is not None else Size(d) for d in shape])
-
     @means(np.ravel, np.ndarray.ravel)
     def ravel(self, a: Abstract, order: Abstract = Literal("C")) -> Tensor:
         x = self.ufuncs.as_array(a)
@@ -157,7 +116,7 @@ class Shapes(Part):
             return self.views.maybe_view(
                 x,
                 [size],
-                lambda value: self.views.reshape_value(self._dense(x, value), [size]),
+                lambda value: self.views.reshape_value(self.views._dense(x, value), [size]),
                 lambda value: self.graph.transpose_value(
                     self.views.reshape_value(value, x.shape), x.order
                 ),
@@ -172,7 +131,7 @@ class Shapes(Part):
         elif self.indexing.plain(order) != "C":
             raise refuse(reasons.FLATTEN_ANOTHER_ORDER_C_F)
         size = self.graph.product(a.shape)
-        value = self.views.reshape_value(self._dense(a, self.arrays.value_of(a)), [size])
+        value = self.views.reshape_value(self.views._dense(a, self.arrays.value_of(a)), [size])
         return fresh(self.graph.copy_value(value) if a.contiguous else value, a.dtype, [size])
 
     def transposed(self, x: Tensor, axes: SequenceOf[int]) -> Tensor:
@@ -245,33 +204,18 @@ class Shapes(Part):
         if given is None:
             gone = []
             for place, dim in enumerate(x.shape):
-                if self.is_one(dim):
+                if self.sizes.is_one(dim):
                     gone.append(place)
         else:
             given = given if isinstance(given, tuple) else (given,)
             gone = [self.ufunc_methods.axis(place, x.rank) for place in given]
             for place in gone:
-                if not self.is_one(x.shape[place]):
+                if not self.sizes.is_one(x.shape[place]):
                     raise refuse(reasons.SQUEEZE_SIZE)
         if not gone and not x.is_scalar:
             return x
         key = [Literal(0) if i in gone else _everything() for i in range(x.rank)]
         return self.indexing.index(x, Sequence([*key, Literal(Ellipsis)]))
-
-    def is_one(self, dim: _dvm.Dim) -> bool:
-        """Whether the size is 1, which the path then is for."""
-        return self.is_size(dim, 1)
-
-    def is_size(self, dim: _dvm.Dim, size: int) -> bool:
-        """Whether the size is that one, which the path then is for."""
-        if dim.constant is not None:
-            return bool(dim.constant == size)
-        answer = self.indexing.observed(dim) == size
-        test = self.program.operate(
-            "==", self.program.register_of_dim(dim), self.program.constant(size)
-        )
-        self.program.guard("guard_truth", test, answer)
-        return answer
 
     @means(np.broadcast_to)
     def broadcast_to(self, array: Abstract, shape: Abstract) -> Tensor:
@@ -284,7 +228,7 @@ class Shapes(Part):
             order,
             lambda _value: self.graph.broadcast_value(self.layouts.arranged(x, order), sizes),
             None,
-            (np.broadcast_to, [self.arguments_of(sizes)]),
+            (np.broadcast_to, [self.views.arguments_of(sizes)]),
             contiguous=False,
             loose=True,
             may_fail=not same_shape(x.shape, sizes),
@@ -316,47 +260,6 @@ class Shapes(Part):
             raise refuse(reasons.COPY_ORDER, order)
         return self.elementwise.copy(x, orders[order])
 
-    def common_dtype(self, parts: SequenceOf[Tensor]) -> str:
-        return str(np.result_type(*(np.dtype(part.dtype) for part in parts)).name)
-
-    def joined(self, parts: SequenceOf[Tensor], axis: int) -> Tensor:
-        """The parts one after the other along an axis, as new memory in C order."""
-        self.ufuncs.require_few(parts)
-        dtype = self.common_dtype(parts)
-        total = self.graph.size(0)
-        for part in parts:
-            total = total + part.shape[axis]
-        shape = list(parts[0].shape)
-        for other in parts[1:]:
-            for i, dim in enumerate(other.shape):
-                if i != axis and dim != shape[i]:
-                    shape[i] = shape[i] if shape[i].constant != 1 else dim
-        shape[axis] = total
-        value = self.empty_value(dtype, shape)
-        begin = self.graph.size(0)
-        for part in parts:
-            own = list(shape)
-            own[axis] = part.shape[axis]
-            self.program.require_all_equal(part.shape, own)
-            content = self.layouts.in_c_order(self.elementwise.cast(part, dtype))
-            content = self.views.reshape_value(content, own)
-            starts = [self.graph.size(0)] * len(shape)
-            starts[axis] = begin
-            value = self.updates.update_value(value, content, starts, [1] * len(shape))
-            begin = begin + part.shape[axis]
-        return fresh(value, dtype, shape)
-
-    def empty_value(self, dtype: str, shape: SequenceOf[_dvm.Dim]) -> int:
-        self.graph.empties += 1
-        return self.graph.node(
-            "empty",
-            (),
-            lambda: self.graph.native.empty(
-                self.graph.dtype_text(dtype), list(shape), at=self.program.at
-            ),
-            (dtype, self.graph.empties),
-        )
-
     @means(np.concatenate)
     def concatenate(
         self,
@@ -372,9 +275,9 @@ class Shapes(Part):
         place = self.indexing.plain(axis)
         if place is None:
             parts, place = [self.reductions.flat(part) for part in parts], 0
-        if any(self.k_order.copied_order(part) != c_order(part.rank) for part in parts):
+        if any(self.rules.copied_order(part) != c_order(part.rank) for part in parts):
             raise refuse(reasons.CONCATENATION_ARRAYS_NOT_C_ORDER)
-        joined = self.joined(parts, self.ufunc_methods.axis(place, parts[0].rank))
+        joined = self.joining.joined(parts, self.ufunc_methods.axis(place, parts[0].rank))
         return joined if is_none(out) else self.ufuncs.store_result(joined, self.tensor(out))
 
     @means(np.stack)
@@ -382,22 +285,10 @@ class Shapes(Part):
         parts = [self.ufuncs.as_array(part) for part in self.containers.elements(arrays)]
         place = self.ufunc_methods.axis(self.indexing.plain(axis), parts[0].rank + 1)
         wide = [self.expand_dims(part, Literal(place)) for part in parts]
-        if any(self.k_order.copied_order(part) != c_order(part.rank) for part in parts):
+        if any(self.rules.copied_order(part) != c_order(part.rank) for part in parts):
             raise refuse(reasons.STACK_ARRAYS_NOT_C_ORDER)
-        joined = self.joined(wide, place)
+        joined = self.joining.joined(wide, place)
         return joined if is_none(out) else self.ufuncs.store_result(joined, self.tensor(out))
-
-    def stacked(self, parts: list[Tensor], dtype: str | None) -> Tensor:
-        """What np.array makes of a list of equal arrays or numbers."""
-        if not parts:
-            raise refuse(reasons.ARRAY_EMPTY_LIST)
-        one = self.graph.size(1)
-        wide = []
-        for part in parts:
-            shape = [one, *part.shape]
-            value = self.views.reshape_value(self.layouts.in_c_order(part), shape)
-            wide.append(fresh(value, part.dtype, shape))
-        return self.joined(wide, 0)
 
     # ---- questions
 

@@ -25,6 +25,7 @@ import numpy as np
 
 from dvm import _dvm
 from dvm.magpy_capture.meanings import FUNCTIONS
+from dvm.magpy_capture.numpy.functions import is_numpy_function
 from dvm.magpy_capture.python.log_records import IS_ENABLED, LOGGING
 from dvm.magpy_capture.python.tables import DEFINING, ITERATOR, RANDOM
 
@@ -99,20 +100,6 @@ PURE_CLASSES: tuple[type, ...] = (
     *(operator.itemgetter, operator.attrgetter, operator.methodcaller),
 )
 
-#: NumPy functions with effects, state or results that depend on more than their arguments
-IMPURE: frozenset[Any] = frozenset(
-    getattr(np, name)
-    for name in (
-        "save savez savez_compressed load loadtxt savetxt genfromtxt fromfile fromregex seterr "
-        "seterrcall setbufsize set_printoptions memmap copyto put putmask place "
-        "info show_config show_runtime bmat "
-        "fill_diagonal put_along_axis empty empty_like nditer nested_iters vectorize "
-        "frompyfunc apply_along_axis apply_over_axes fromfunction piecewise "
-        "geterr geterrcall getbufsize get_printoptions may_share_memory shares_memory printoptions"
-    ).split()
-)
-
-
 #: NumPy's own, in Python: called as they are rather than followed
 OPAQUE: frozenset[Any] = frozenset(
     [getattr(np.linalg, name) for name in np.linalg.__all__ if name != "LinAlgError"]
@@ -147,26 +134,9 @@ def _checks() -> list[Any]:
     ]
 
 
-#: functions that write into their first argument, and its name
-WRITES: dict[Any, str] = {
-    np.copyto: "dst",
-    np.put: "a",
-    np.place: "arr",
-    np.putmask: "a",
-    np.fill_diagonal: "a",
-    np.put_along_axis: "arr",
-}
 #: array methods that write into the array and give None
 WRITING_METHODS: frozenset[str] = frozenset({"sort", "partition", "put", "fill", "__setitem__"})
 
-#: opaque functions that always make new memory
-FRESH: frozenset[Any] = frozenset(
-    getattr(np, name)
-    for name in (
-        "matmul dot vdot inner outer kron sort argsort searchsorted nonzero flatnonzero argwhere "
-        "bincount interp convolve correlate histogram unique lexsort"
-    ).split()
-)
 #: array methods that change nothing, called as they are where no table has them
 PURE_METHODS: frozenset[str] = frozenset(
     "argsort argpartition choose compress conj conjugate diagonal dot nonzero ptp repeat "
@@ -174,16 +144,6 @@ PURE_METHODS: frozenset[str] = frozenset(
     "argmin cumsum cumprod clip item astype copy flatten ravel reshape transpose swapaxes squeeze "
     "view byteswap __copy__ __getitem__ __len__ __contains__".split()
 )
-
-
-def is_numpy_function(function: Any) -> bool:
-    """A public function of NumPy that computes its result from its arguments alone."""
-    if function in IMPURE or isinstance(function, type):
-        return False
-    module = getattr(function, "__module__", None) or ""
-    if isinstance(function, np.ufunc):
-        return True
-    return module.split(".")[0] == "numpy" and not module.startswith("numpy.random")
 
 
 #: NumPy's own, in Python, that are followed: called as they are where that does not come to an end.

@@ -15,15 +15,16 @@ from typing import Any
 import numpy as np
 
 from dvm import reasons
+from dvm.magpy_capture.numpy.layer import NumpyPart
 from dvm.magpy_capture.numpy.tables import UFUNCS
-from dvm.magpy_capture.numpy.ufuncs import ABSENT, FALSE, NONE, TRUE, ZERO, Named
-from dvm.magpy_capture.part import Part
+from dvm.magpy_capture.numpy.ufuncs import ABSENT, FALSE, NONE, TRUE, ZERO
 from dvm.magpy_capture.path.program import describe
 from dvm.magpy_capture.path.spec import NotCapturable, refuse
 from dvm.magpy_capture.tensors.fresh import fresh
 from dvm.magpy_capture.values import (
     Abstract,
     Literal,
+    Named,
     Sequence,
     Tensor,
     is_literal,
@@ -68,12 +69,12 @@ def neutral(op: str, dtype: str) -> Any:
     return int(np.iinfo(kind).min if low else np.iinfo(kind).max)
 
 
-class UfuncMethods(Part):
+class UfuncMethods(NumpyPart):
     """`np.add.reduce(...)` and its kin."""
 
     needs = (
-        "arrays elementwise folds graph indexing k_order layouts opaque program promotion "
-        "reduced_axes ufuncs views"
+        "arrays elementwise folds graph indexing layouts opaque program promotion reduced_axes "
+        "rules ufuncs views"
     )
 
     def ufunc_method(
@@ -183,7 +184,7 @@ class UfuncMethods(Part):
         test = self.ufuncs.as_array(where, "bool")
         if test.dtype != "bool" or test.rank > x.rank:
             raise refuse(reasons.WHERE, describe(test))
-        order = self.k_order.result_order([x, test], x.rank)
+        order = self.rules.result_order([x, test], x.rank)
         stored = [x.shape[axis] for axis in order]
         return fresh(
             self.graph.broadcast_value(self.layouts.arranged(test, order), stored),

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from collections.abc import Sequence as SequenceOf
-from collections.abc import Sized
 from typing import Any
 
 import numpy as np
 
 from dvm import reasons
-from dvm.magpy_capture.meanings import calls_of
+from dvm.magpy_capture.meanings import Meaning, calls_of
 from dvm.magpy_capture.numpy.dtypes import NAMES, is_supported
+from dvm.magpy_capture.numpy.layer import NumpyPart
 from dvm.magpy_capture.numpy.tables import UFUNCS, VECTORS
-from dvm.magpy_capture.part import Part
 from dvm.magpy_capture.path.program import describe
 from dvm.magpy_capture.path.spec import NotCapturable, refuse
 from dvm.magpy_capture.python.kinds import is_fixed
@@ -22,6 +22,7 @@ from dvm.magpy_capture.values import (
     Host,
     ListValue,
     Literal,
+    Named,
     Sequence,
     Size,
     Tensor,
@@ -29,12 +30,11 @@ from dvm.magpy_capture.values import (
     resolve,
 )
 
-Named = dict[str, Abstract]
 NONE = Literal(None)
 ABSENT = Literal(np._NoValue)  # of an argument that was not given, where None means something
 #: Of an array that the graph makes of others; it holds a value per part, and each depends on the
 #: one before, so that longer lists are left to NumPy.
-MAX_PARTS = 128
+
 TRUE = Literal(True)
 FALSE = Literal(False)
 ZERO = Literal(0)
@@ -45,12 +45,26 @@ PARTS: dict[np.ufunc, tuple[str, str]] = {
     np.modf: ("modf_fraction", "trunc"),
 }
 
+#: function that is not elementwise -> what applying it means: (function, operands, **kwargs)
+OTHERWISE: dict[Any, Meaning] = {}
 
-class Ufuncs(Part):
+
+def applied_otherwise(*functions: np.ufunc) -> Callable[[Meaning], Meaning]:
+    """Register what applying these universal functions means."""
+
+    def register(meaning: Meaning) -> Meaning:
+        OTHERWISE.update(dict.fromkeys(functions, meaning))
+        return meaning
+
+    return register
+
+
+class Ufuncs(NumpyPart):
     """`np.add(...)` and its kin."""
 
     needs = (
-        "arrays elementwise indexing k_order opaque products program promotion python shapes writes"
+        "arrays elementwise identity indexing joining meanings opaque program promotion rules "
+        "writes"
     )
 
     def dtype_name(self, value: Abstract) -> str:
@@ -65,8 +79,8 @@ class Ufuncs(Part):
         if isinstance(value, Tensor):
             return value
         if isinstance(value, (ListValue, Sequence)):
-            self.require_few(value.elements)
-            return self.shapes.stacked(
+            self.joining.require_few(value.elements)
+            return self.joining.stacked(
                 [self.element_of(part, dtype) for part in value.elements], dtype
             )
         if isinstance(value, Literal) and isinstance(value.object, (tuple, list)):
@@ -81,10 +95,6 @@ class Ufuncs(Part):
             kind = self.promotion.kind(value)
             dtype = (np.dtype(kind) if isinstance(kind, (np.dtype, type)) else kind).name
         return self.promotion.operand(value, dtype)
-
-    def require_few(self, parts: Sized) -> None:
-        if len(parts) > MAX_PARTS:
-            raise refuse(reasons.ARRAY_MORE_PARTS, MAX_PARTS)
 
     def element_of(self, value: Abstract, dtype: str | None) -> Tensor:
         """`value` as it is stored into elements: NumPy checks a scalar's range if they are signed.
@@ -173,7 +183,7 @@ class Ufuncs(Part):
             raise refuse(reasons.WHERE_WITHOUT_OUT)
         for result, to in zip(results, outs, strict=True):
             if to is not None:
-                self.products.require_core(function, positional, result, to)
+                self._require_core(function, positional, result, to)
         delivered = [
             result if to is None else self.store_result(result, to, where)
             for result, to in zip(results, outs, strict=True)
@@ -238,6 +248,20 @@ class Ufuncs(Part):
         self.writes.write(out, result)
         return out
 
+    def _require_core(
+        self, function: np.ufunc, operands: SequenceOf[Abstract], result: Tensor, out: Tensor
+    ) -> None:
+        """Rows and columns of a product are not repeated into `out`, as a batch is."""
+        if function is not np.matmul and function not in VECTORS:
+            return
+        a, b = (self.as_array(each) for each in operands)
+        row, column = VECTORS.get(function, (a.rank == 1, b.rank == 1))
+        core = (not row) + (not column)
+        if out.rank < core:
+            raise refuse(reasons.OUT_ANOTHER_RANK_RESULT)
+        if core:
+            self.program.require_all_equal(out.shape[-core:], result.shape[-core:])
+
     def apply(
         self,
         function: np.ufunc,
@@ -249,8 +273,9 @@ class Ufuncs(Part):
 
         order: in which the result is wanted, where NumPy's is not what it will have.
         """
-        if function is np.matmul or function in VECTORS:
-            return self.products.matrix_product(function, operands, **kwargs)
+        if (meaning := OTHERWISE.get(function)) is not None:
+            made: Tensor = meaning(self.meanings.holder(meaning), function, operands, **kwargs)
+            return made
         if function is np.square:
             loop = self.promotion.loop_of(function, operands, **kwargs)
             x = self.promotion.operand(operands[0], loop[0])
@@ -299,7 +324,7 @@ class Ufuncs(Part):
     ) -> Tensor:
         """Maximum or minimum: of two zeros the second, of halves the first, as NumPy's loops."""
         if order is None:
-            order = self.k_order.result_order(pair, max(t.rank for t in pair))
+            order = self.rules.result_order(pair, max(t.rank for t in pair))
         return self.elementwise.apply(op, pair[::-1] if dtype == "float16" else pair, dtype, order)
 
     def power_shortcut(self, a: Abstract, b: Abstract) -> np.ufunc | None:
@@ -322,9 +347,9 @@ class Ufuncs(Part):
             return False
         if not all(isinstance(value, (Tensor, Literal, Host, Size)) for value in values):
             return False
-        kinds = [self.python.class_of(value) for value in values]
+        kinds = [self.identity.class_of(value) for value in values]
         whole = all(issubclass(kind, (int, np.integer, np.bool_)) for kind in kinds)
         return whole and any(issubclass(kind, np.integer) for kind in kinds)
 
 
-__all__ = ["ABSENT", "FALSE", "NONE", "TRUE", "ZERO", "Named", "Ufuncs"]
+__all__ = ["ABSENT", "FALSE", "NONE", "TRUE", "ZERO", "Ufuncs"]

@@ -16,7 +16,7 @@ from dvm.magpy_capture.tensors.fresh import fresh
 from dvm.magpy_capture.values import Abstract, Literal, Sequence, Tensor, is_literal
 
 if TYPE_CHECKING:
-    from dvm.magpy_capture.lowering import Lowering
+    from dvm.magpy_capture.numpy.layer import NumpyPart
 
 
 NOTHING = Literal(None)
@@ -24,7 +24,7 @@ NOTHING = Literal(None)
 
 @means(np.copyto)
 def copyto(
-    lower: Lowering,
+    lower: NumpyPart,
     dst: Abstract,
     src: Abstract,
     casting: Abstract = Literal("same_kind"),
@@ -44,7 +44,7 @@ def copyto(
 
 
 @means(np.putmask)
-def put_mask(lower: Lowering, a: Abstract, mask: Abstract, values: Abstract) -> Abstract:
+def put_mask(lower: NumpyPart, a: Abstract, mask: Abstract, values: Abstract) -> Abstract:
     """Values that are not as many as elements are taken round and round."""
     target = _target(lower, a)
     source = lower.ufuncs.as_array(values)
@@ -58,12 +58,12 @@ def put_mask(lower: Lowering, a: Abstract, mask: Abstract, values: Abstract) -> 
 
 
 @means(np.place)
-def place(lower: Lowering, arr: Abstract, mask: Abstract, vals: Abstract) -> Abstract:
+def place(lower: NumpyPart, arr: Abstract, mask: Abstract, vals: Abstract) -> Abstract:
     return put_mask(lower, arr, mask, vals)
 
 
 @means(np.fill_diagonal)
-def fill_diagonal(lower: Lowering, a: Abstract, val: Abstract, wrap: Abstract = FALSE) -> Abstract:
+def fill_diagonal(lower: NumpyPart, a: Abstract, val: Abstract, wrap: Abstract = FALSE) -> Abstract:
     target = _target(lower, a)
     source = lower.ufuncs.element_of(val, target.dtype)
     if target.rank != 2 or source.rank or lower.indexing.plain(wrap):
@@ -75,14 +75,14 @@ def fill_diagonal(lower: Lowering, a: Abstract, val: Abstract, wrap: Abstract = 
     return _write_where(lower, target, lower.ufuncs.apply(np.equal, [down, columns]), source)
 
 
-def _target(lower: Lowering, value: Abstract) -> Tensor:
+def _target(lower: NumpyPart, value: Abstract) -> Tensor:
     target = lower.shapes.tensor(value)
     if target.is_scalar:
         raise refuse(reasons.SCALAR_WRITTEN)
     return target
 
 
-def _write_where(lower: Lowering, target: Tensor, test: Tensor, source: Tensor) -> Abstract:
+def _write_where(lower: NumpyPart, target: Tensor, test: Tensor, source: Tensor) -> Abstract:
     if source.rank > target.rank:
         raise refuse(reasons.VALUE_HIGHER_RANK_WRITTEN_INTO)
     old = fresh(lower.arrays.value_of(target), target.dtype, target.shape, target.order)

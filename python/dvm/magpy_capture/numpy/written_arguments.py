@@ -9,22 +9,23 @@ import numpy as np
 
 from dvm import reasons
 from dvm.magpy_capture.libraries import ELEMENTWISE
+from dvm.magpy_capture.numpy.functions import WRITES
+from dvm.magpy_capture.numpy.layer import NumpyPart
 from dvm.magpy_capture.numpy.masked import is_numpys_code
-from dvm.magpy_capture.numpy.tables import WRITES, WRITING_METHODS
-from dvm.magpy_capture.part import Part
+from dvm.magpy_capture.numpy.tables import WRITING_METHODS
 from dvm.magpy_capture.path.spec import refuse
+from dvm.magpy_capture.python.kinds import name_of
 from dvm.magpy_capture.python.opaque import (
     INPLACE,
     NONE,
-    Named,
     array_of,
     is_same,
-    name_of,
     signature_of,
 )
 from dvm.magpy_capture.values import (
     Abstract,
     Literal,
+    Named,
     Sequence,
     resolve,
 )
@@ -37,7 +38,7 @@ METHOD_TYPES = (types.MethodDescriptorType, types.WrapperDescriptorType)
 OUT_OF = {"reduce": 3, "accumulate": 3, "reduceat": 4}
 
 
-class WrittenArguments(Part):
+class WrittenArguments(NumpyPart):
     """What calls write, told by the function and by how it is called."""
 
     needs = "opaque"

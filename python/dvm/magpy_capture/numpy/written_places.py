@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from dvm import _dvm, reasons
-from dvm.magpy_capture.part import Part
+from dvm.magpy_capture.numpy.layer import NumpyPart
 from dvm.magpy_capture.path.spec import NotCapturable, refuse
 from dvm.magpy_capture.tensors.indexing import index_parts
 from dvm.magpy_capture.tensors.written_parts import MOST_UPDATES, PartWrite
@@ -30,12 +30,12 @@ from dvm.magpy_capture.values import (
 )
 
 
-class WrittenPlaces(Part):
+class WrittenPlaces(NumpyPart):
     """Which writes may wait for the commit."""
 
     needs = (
-        "arrays conversions elementwise graph indexing memory program shapes ufuncs updates "
-        "views writes"
+        "arrays conversions elementwise graph indexing memory program shapes sizes ufuncs "
+        "updates views writes"
     )
 
     def store_in_places(self, base: Tensor, parts: list[Abstract], value: Abstract) -> None:
@@ -64,7 +64,7 @@ class WrittenPlaces(Part):
         """`base[parts] = source`: that it cannot fail is checked now."""
         self.graph.opaque_calls.append(("advanced indexing", self.program.at))
         key = self.program.register_of(parts[0] if len(parts) == 1 else Sequence(parts))
-        place = self.views.layout_register(base)
+        place = self.arrays.layout_register(base)
         check = _dvm.check_index if self._leads(parts) else check_by_taking
         self.program.step("call", self.program.constant(check), [place, key, source], ())
         self._write_places(base, key, source, rows=len(parts) == 1 and self._leads(parts))
@@ -110,7 +110,7 @@ class WrittenPlaces(Part):
             raise refuse(reasons.FORM_PUT)
         given = self.ufuncs.element_of(v, line.dtype)
         converted = given.is_scalar and given.dtype != line.dtype
-        if converted or not all(map(self.indexing.observed, given.shape)):
+        if converted or not all(map(self.sizes.observed, given.shape)):
             raise refuse(reasons.FORM_PUT)
         source = self._source_register(self.elementwise.cast(given, line.dtype))
         if given.rank:

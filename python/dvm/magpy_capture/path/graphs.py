@@ -15,7 +15,7 @@ from typing import Any
 
 from dvm import _dvm, reasons
 from dvm.magpy_capture.library import Array
-from dvm.magpy_capture.part import Part
+from dvm.magpy_capture.path.layer import PathPart
 from dvm.magpy_capture.path.spec import refuse
 
 #: name of a dtype as libraries of arrays have it -> name in the graph
@@ -59,10 +59,10 @@ class Segment:
     targets: dict[int, int] = field(default_factory=dict)
 
 
-class Graphs(Part):
+class Graphs(PathPart):
     """The path's graph with value numbering, and its segments."""
 
-    needs = "library program varying views"
+    needs = "library program varying"
 
     def __init__(self, modes: Modes) -> None:
         self.native = _dvm.Graph()
@@ -567,11 +567,6 @@ class Graphs(Part):
             for old, new in zip(reversed(before), reversed(after), strict=False):
                 if old.constant != 1 and old != new:  # 1, or equal
                     self.program.require_all_equal([(old - 1) * (old - new)], [self.native.size(0)])
-
-    def set_modes(self, modes: Modes) -> None:
-        if modes != self.modes:
-            self.views.compute_fallible()
-            self.modes = modes
 
     @property
     def leaves_modes(self) -> bool:

@@ -12,12 +12,12 @@ from typing import Any
 from dvm import reasons
 from dvm.annotating import PACKAGED, Annotation, is_packaged
 from dvm.magpy_capture.libraries import ARRAYS, SCALARS
-from dvm.magpy_capture.part import Part
 from dvm.magpy_capture.path.program import describe
 from dvm.magpy_capture.path.spec import refuse
 from dvm.magpy_capture.python.held_functions import runs_own_code
-from dvm.magpy_capture.python.kinds import is_constant, is_fixed
-from dvm.magpy_capture.python.opaque import Named, name_of, signature_of
+from dvm.magpy_capture.python.kinds import is_constant, is_fixed, name_of
+from dvm.magpy_capture.python.layer import PythonPart
+from dvm.magpy_capture.python.opaque import signature_of
 from dvm.magpy_capture.values import (
     Abstract,
     Closure,
@@ -26,6 +26,7 @@ from dvm.magpy_capture.values import (
     Instance,
     Literal,
     Method,
+    Named,
     Partial,
     Tensor,
     resolve,
@@ -44,7 +45,7 @@ METHODS = frozenset(
 )
 
 
-class AnnotatedCalls(Part):
+class AnnotatedCalls(PythonPart):
     """What each annotation allows."""
 
     needs = "arrays graph heap host_operations ledger library locks memory opaque program"
@@ -95,7 +96,7 @@ class AnnotatedCalls(Part):
         for target in targets:
             self.opaque.take_over(target, copies[id(target)])
         if targets:
-            self.opaque.forget_results()
+            self.program.forget_results()
         return result
 
     def _check_package_call(self, function: Any, positional: list[Abstract], named: Named) -> None:

@@ -16,15 +16,15 @@ import numpy as np
 
 from dvm import reasons
 from dvm.magpy_capture.meanings import calls_of
-from dvm.magpy_capture.part import Part
 from dvm.magpy_capture.path.spec import refuse
-from dvm.magpy_capture.python.kinds import class_attribute, has_identity
-from dvm.magpy_capture.python.opaque import Named, name_of
+from dvm.magpy_capture.python.kinds import class_attribute, has_identity, name_of
+from dvm.magpy_capture.python.layer import PythonPart
 from dvm.magpy_capture.values import (
     Abstract,
     Host,
     Instance,
     Literal,
+    Named,
     Sequence,
     Size,
     Tensor,
@@ -36,10 +36,10 @@ CACHED = functools._lru_cache_wrapper
 VALUES = (int, float, complex, bool, str, bytes, type(None))
 
 
-class Caches(Part):
+class Caches(PythonPart):
     """Calls of cached functions."""
 
-    needs = "callbacks heap instances ledger program python"
+    needs = "caller heap instances ledger program python"
 
     def __init__(self, has_paths: bool) -> None:
         self.has_paths = has_paths  # whether the function has been captured before
@@ -66,8 +66,8 @@ class Caches(Part):
                 tuple(part for part, _ in parts),
                 self.program.step("tuple", [r for _, r in parts]),
             )
-        missed = self.callbacks.next_callback() is not None
-        if missed and (self.has_paths or key not in table or not self.callbacks.pass_by_body()):
+        missed = self.caller.next_callback() is not None
+        if missed and (self.has_paths or key not in table or not self.caller.pass_by_body()):
             self._guard_kept(at, table, False)
             raise refuse(reasons.FIRST_CALL_CACHES_RESULT, name_of(function))
         self._guard_kept(at, table, True)

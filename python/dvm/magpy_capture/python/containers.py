@@ -7,16 +7,14 @@ import operator
 from collections.abc import Callable, Iterator
 from typing import Any, cast
 
-import numpy as np
-
 from dvm import reasons
 from dvm.magpy_capture.libraries import is_array
 from dvm.magpy_capture.meanings import methods_of
-from dvm.magpy_capture.part import Part
+from dvm.magpy_capture.objects.layer import ObjectPart
 from dvm.magpy_capture.path.program import describe
 from dvm.magpy_capture.path.spec import refuse
 from dvm.magpy_capture.python.derived import inherited
-from dvm.magpy_capture.python.kinds import class_attribute, is_nan
+from dvm.magpy_capture.python.kinds import class_attribute
 from dvm.magpy_capture.values import (
     Abstract,
     Converter,
@@ -41,12 +39,13 @@ from dvm.magpy_capture.values import (
     SetValue,
     Size,
     Tensor,
+    is_none,
+    of_key,
     resolve,
 )
 
 #: Methods that are what Python's own container does to a list of abstract values.
 LIST_METHODS = frozenset({"append", "extend", "insert", "pop", "clear", "reverse", "copy"})
-COUNTER_METHODS = frozenset({"update", "subtract", "most_common", "total", "copy"})
 DICT_METHODS = frozenset(
     {"get", "items", "keys", "values", "pop", "setdefault", "update", "clear", "copy", "popitem"}
 )
@@ -61,16 +60,13 @@ def refusing(error: type[Exception], refusal: Exception) -> Iterator[None]:
         raise refusal from None
 
 
-class Containers(Part):
+class Containers(ObjectPart):
     """Containers whose parts are abstract values."""
 
     needs = (
-        "calls counters deques host_operations indexing instances lengths list_changes opaque "
-        "open_lists operators program python sets sorting views"
+        "caller host_operations identity indexing instances lengths list_changes open_lists "
+        "program sizes views"
     )
-
-    def __init__(self) -> None:
-        self.keys: list[Instance | IdNumber] = []  # that were used as such
 
     def elements(self, value: Abstract) -> list[Abstract]:
         """What iterating over `value` gives, in order."""
@@ -80,21 +76,20 @@ class Containers(Part):
         if isinstance(value, (Sequence, ListValue, DequeValue)):
             return list(value.elements)
         if isinstance(value, DictValue):
-            return [self.of_key(key) for key in value.items]
+            return [of_key(key) for key in value.items]
         if isinstance(value, SetValue):
             if len(value.elements) > 1:
                 raise refuse(reasons.ORDER_SET)
-            return [self.of_key(part) for part in value.elements]
+            return [of_key(part) for part in value.elements]
         if isinstance(value, RangeValue):
-            parts = (self.indexing.integer(part) for part in (value.start, value.stop, value.step))
-            return [Literal(i) for i in range(*parts)]
+            return self.indexing.of_range(value)
         if isinstance(value, DictView):
             items = value.base.items
             if value.kind == "keys":
-                return [self.of_key(key) for key in items]
+                return [of_key(key) for key in items]
             if value.kind == "values":
                 return list(items.values())
-            return [Sequence([self.of_key(key), item]) for key, item in items.items()]
+            return [Sequence([of_key(key), item]) for key, item in items.items()]
         if isinstance(value, IteratorValue):
             return list(self.each(value))
         if isinstance(value, Literal) and isinstance(
@@ -107,7 +102,7 @@ class Containers(Part):
             self._look(value)
             value = self.views.flat_view(value.base)
         if isinstance(value, Tensor) and value.rank:
-            length = self.indexing.observed(value.shape[0])
+            length = self.sizes.observed(value.shape[0])
             self.known_size(value.shape[0])
             return [self.indexing.index(value, Literal(i)) for i in range(length)]
         if isinstance(value, Host) and is_array(value.object) and value.object.ndim:
@@ -220,7 +215,7 @@ class Containers(Part):
             key, item = found
             if kind == "values":
                 return item
-            return self.of_key(key) if kind == "keys" else Sequence([self.of_key(key), item])
+            return of_key(key) if kind == "keys" else Sequence([of_key(key), item])
 
         return pull
 
@@ -248,7 +243,7 @@ class Containers(Part):
         """The size as it was in the recorded call; other sizes take another path."""
         if dim.constant is not None:
             return int(dim.constant)
-        seen = self.indexing.observed(dim)
+        seen = self.sizes.observed(dim)
         register = self.program.register_of_dim(dim)
         self.program.guard("guard_value", register, seen, key=(register,))
         return seen
@@ -277,7 +272,7 @@ class Containers(Part):
             except IndexError:
                 raise refuse(reasons.INDEX_BEYOND_END) from None
         if isinstance(base, DictValue):
-            name = self.key(key)
+            name = self.identity.key(key)
             may_lack = isinstance(base, DefaultDict) or base.owner is not None
             part = None if base.is_read or base.stores else base.part
             if part is not None and not isinstance(name, Instance) and part(name) is not None:
@@ -289,7 +284,7 @@ class Containers(Part):
                 raise refuse(reasons.KEY_DICT_SUBCLASS_MADE_UP)
             return resolve(found)
         if isinstance(base, DequeValue):
-            return self.deques.deque_element(base, key)
+            return self._deque_element(base, key)
         if isinstance(base, Converter):
             return resolve(base.arrays[self.indexing.integer(key)])
         if isinstance(base, OwnDict):
@@ -300,6 +295,15 @@ class Containers(Part):
             self.indexing.plain(key)
             return Literal(seen)
         return self.host_operations.host_operation("getitem", [base, key], seen)
+
+    def _deque_element(self, base: DequeValue, key: Abstract) -> Abstract:
+        place = self.lengths.place(base, key)
+        if (part := self.lengths.deque_part(base, place)) is not None:
+            return resolve(part)
+        try:
+            return resolve(base.elements[operator.index(place)])
+        except IndexError:
+            raise refuse(reasons.INDEX_BEYOND_END) from None
 
     def dict_part(self, base: DictValue, key: Any) -> Abstract | None:
         """`base.get(key)`; of a dict that was not read, no other key is looked at."""
@@ -317,26 +321,12 @@ class Containers(Part):
             raise refuse(reasons.IDENTITY_NUMBER)
         if base.is_read or base.stores:
             return key in base.items
-        return self.had_key(base, key)
-
-    def had_key(self, base: DictValue, key: Any) -> bool:
-        """Whether a dict that was not read has the key at entry."""
-        present = base.part is not None and base.part(key) is not None
-        if base.owner is None:
-            test = self.program.operate(
-                "in", self.program.register_of(self.of_key(key)), base.register
-            )
-        else:  # whatever the subclass says
-            asked = self.program.constant(base.cls.__contains__)
-            given = [base.register, self.program.register_of(self.of_key(key))]
-            test = self.program.step("call", asked, given, ())
-        self.program.guard("guard_truth", test, present)
-        return present
+        return self.lengths.had_key(base, key)
 
     def lack_key(self, base: Abstract, key: Abstract) -> None:
         """`base[key]` ran a method in Python: where that is `__missing__`, for want of the key."""
         content = self.instances.content_of(base, "__getitem__")
-        if isinstance(content, DictValue) and self.has_key(content, self.key(key)):
+        if isinstance(content, DictValue) and self.has_key(content, self.identity.key(key)):
             raise refuse(reasons.KEY_DICT_SUBCLASS_MADE_UP)
 
     def missing(self, base: DictValue, key: Any) -> Abstract:
@@ -349,66 +339,25 @@ class Containers(Part):
                 raise refuse(reasons.KEY_DICT_SUBCLASS_MADE_UP)
         if not isinstance(base, DefaultDict):
             raise refuse(reasons.KEY_MISSING)
-        return self.deques.missing_item(base, key)
-
-    def key(self, value: Abstract) -> Any:
-        """A known key or element: told from others by its value, no NaN; or an object by itself."""
-        value = resolve(value)
-        if isinstance(value, Sequence) and value.cls is tuple:
-            return tuple(map(self.key, value.elements))
-        if isinstance(value, IdNumber):
-            self._tell_apart_from(value, [each for each in self.keys if type(each) is IdNumber])
-            return value
-        if isinstance(value, Instance) and value.content is None:
-            self.guard_identity(value, "__hash__", "__eq__")
-            self._tell_apart_from(value, [each for each in self.keys if type(each) is Instance])
-            return value
-        key = self.indexing.plain(value)
-        if is_nan(key):
-            raise refuse(reasons.NAN_CONTAINER)
-        return key
-
-    def of_key(self, key: Any) -> Abstract:
-        """The value of which it is the key."""
-        if isinstance(key, (Instance, IdNumber)):
-            return key
-        if type(key) is tuple:
-            parts = list(map(self.of_key, key))
-            if not all(isinstance(part, Literal) for part in parts):
-                return Sequence(parts)
-        return Literal(key)
-
-    def _tell_apart_from(self, key: Instance | IdNumber, others: list[Any]) -> None:
-        """Keys that are objects: two of the caller's could be one in another call."""
-        if any(key == other for other in others):
-            return
-        for other in others:
-            a, b = (each.of if isinstance(each, IdNumber) else each for each in (key, other))
-            if self.python.class_of(a) is self.python.class_of(b):
-                self.operators.same_object(a, b, False)
-        self.keys.append(key)
-
-    def guard_identity(self, value: Instance, *methods: str) -> None:
-        """Objects of its class are told apart by who they are."""
-        for name in methods:
-            if class_attribute(value.cls, name) is not vars(object)[name]:
-                raise refuse(reasons.NEEDS_CONSTANT, describe(value))
-            self.instances.guard_class(value.cls, name, vars(object)[name])
+        if isinstance(base, CounterValue):
+            return Literal(0)
+        if is_none(base.factory):
+            raise refuse(reasons.KEY_MISSING)
+        made = self.caller.apply(base.factory, [])
+        self.store_element(base, Literal(key), made)
+        return made
 
     def store_element(self, base: Abstract, key: Abstract, value: Abstract) -> None:
         base = self.instances.content_of(base, "__setitem__")
-        if isinstance(base, Host) and is_array(base.object):
-            self.opaque.call(np.ndarray.__setitem__, [base, key, value], {}, None)
-            return
         key = resolve(key)
         if isinstance(base, DictValue) and not base.is_read and isinstance(key, Size):
-            key = Host(self.program.register_of(key), self.indexing.observed(key.dim))
+            key = Host(self.program.register_of(key), self.sizes.observed(key.dim))
         if isinstance(base, DictValue) and not base.is_read and self._is_plain_key(key):
             base.stores.append((key, value))
             base.change()
             return
         if isinstance(base, DictValue):
-            base.items[self.key(key)] = value
+            base.items[self.identity.key(key)] = value
             base.change()
             return None
         if isinstance(base, ListValue) and base.is_open:
@@ -449,7 +398,7 @@ class Containers(Part):
             base.wrote("delete", place)
         elif isinstance(base, DictValue):
             with refusing(KeyError, refuse(reasons.KEY_MISSING)):
-                del base.items[self.key(key)]
+                del base.items[self.identity.key(key)]
             base.change()
         else:
             raise refuse(reasons.DEL_PART, describe(base))
@@ -458,13 +407,13 @@ class Containers(Part):
         """`item in container`, of those whose elements are known; None of another."""
         container = self.instances.content_of(container, "__contains__")
         if isinstance(container, DictValue):
-            return Literal(self.has_key(container, self.key(item)))
+            return Literal(self.has_key(container, self.identity.key(item)))
         if isinstance(container, SetValue):
-            if (self.key(item) in container.elements) != seen:
+            if (self.identity.key(item) in container.elements) != seen:
                 raise refuse(reasons.NEEDS_CONSTANT, describe(resolve(item)))
             return Literal(seen)
         if isinstance(container, OpenSet):
-            return Literal(self._is_in(container, self.key(item)))
+            return Literal(self._is_in(container, self.identity.key(item)))
         if isinstance(container, OwnDict):
             self.instances.owns(container, self.indexing.plain(item))
             return Literal(seen)
@@ -477,9 +426,7 @@ class Containers(Part):
             if entry.given == [key]:
                 return bool(entry.key is set.add)
         present = getattr(key, "object", key) in container.elements
-        test = self.program.operate(
-            "in", self.program.register_of(self.of_key(key)), container.register
-        )
+        test = self.program.operate("in", self.program.register_of(of_key(key)), container.register)
         self.program.guard("guard_truth", test, present)
         return present
 
@@ -490,21 +437,7 @@ class Containers(Part):
 
     # ---- methods
 
-    def sort_in_place(self, base: ListValue, **named: Abstract) -> None:
-        """The list is empty meanwhile, as Python's own is; where a key raises, it is as before."""
-        parts = list(base.elements)
-        base.wrote("replace")
-        base.elements.clear()
-        self.calls.seen_result = None
-        try:
-            ordered = self.elements(self.sorting.sort_list(Sequence(parts), **named))
-            if base.elements:
-                raise refuse(reasons.LIST_CHANGES_WHILE_SORTED)
-            parts = ordered
-        finally:
-            base.elements[:] = parts
-
-    @methods_of(ListValue, DictValue, DequeValue, SetValue, OpenSet, Sequence, OwnDict)
+    @methods_of(ListValue, DictValue, Sequence, OwnDict)
     def container_method(
         self,
         base: Abstract,
@@ -513,15 +446,8 @@ class Containers(Part):
         named: dict[str, Abstract],
         seen: Any,
     ) -> Abstract:
-        if isinstance(base, ListValue) and name == "sort" and not positional:
-            self.sort_in_place(base, **named)
-            return Literal(None)
         if name == "__getitem__":
             return self.element(base, positional[0], seen)
-        if isinstance(base, CounterValue) and name in COUNTER_METHODS:
-            return self.counters.counter_method(base, name, positional, named)
-        if isinstance(base, DequeValue) and not named:
-            return self.deques.deque_method(base, name, positional)
         if isinstance(base, (DictValue, OwnDict)) and name == "update":
             if named and positional:
                 raise refuse(reasons.UPDATE_DICT_BOTH_DICT_KEYWORDS)
@@ -537,13 +463,11 @@ class Containers(Part):
             return self._list_method(base, name, positional, seen)
         if isinstance(base, DictValue):
             return self._dict_method(base, name, positional)
-        if isinstance(base, (SetValue, OpenSet)):
-            return self.sets.set_method(base, name, positional)
         if isinstance(base, OwnDict):
             return self._own_dict_method(base, name, positional)
         if isinstance(base, Sequence) and name in ("index", "count"):
-            values = [self.key(part) for part in base.elements]
-            return Literal(getattr(values, name)(*(self.key(p) for p in positional)))
+            values = [self.identity.key(part) for part in base.elements]
+            return Literal(getattr(values, name)(*(self.identity.key(p) for p in positional)))
         raise refuse(reasons.METHOD_OF, name, describe(base))
 
     def _list_method(
@@ -553,8 +477,8 @@ class Containers(Part):
             if (done := self.list_changes.method(base, name, positional, seen)) is not None:
                 return resolve(done)
         if name in ("index", "count"):
-            values = [self.key(part) for part in base.elements]
-            return Literal(getattr(values, name)(*(self.key(p) for p in positional)))
+            values = [self.identity.key(part) for part in base.elements]
+            return Literal(getattr(values, name)(*(self.identity.key(p) for p in positional)))
         if name not in LIST_METHODS:
             raise refuse(reasons.METHOD_OF_LIST, name)
         if name == "copy":
@@ -584,12 +508,12 @@ class Containers(Part):
         if name in ("items", "keys", "values"):
             return DictView(base, name)
         if name == "get":
-            key = self.key(positional[0])
+            key = self.identity.key(positional[0])
             default = positional[1] if len(positional) > 1 else Literal(None)
             if not self.has_key(base, key):
                 return resolve(default)
             return resolve(self.dict_part(base, key))
-        if name == "setdefault" and not self.has_key(base, self.key(positional[0])):
+        if name == "setdefault" and not self.has_key(base, self.identity.key(positional[0])):
             default = positional[1] if len(positional) > 1 else Literal(None)
             self.store_element(base, positional[0], default)
             return resolve(default)
@@ -603,7 +527,7 @@ class Containers(Part):
         if name == "copy":
             return DictValue(dict(items))
         if (name == "popitem" and not items) or (
-            name == "pop" and len(positional) == 1 and self.key(positional[0]) not in items
+            name == "pop" and len(positional) == 1 and self.identity.key(positional[0]) not in items
         ):
             raise refuse(reasons.KEY_MISSING)
         base.change()
@@ -619,17 +543,17 @@ class Containers(Part):
             )
             key = next(iter(items)) if first else next(reversed(items))
             value = items.pop(key)
-            return Sequence([self.of_key(key), value])
+            return Sequence([of_key(key), value])
         if name == "update":
             other = self.instances.mapping_of(positional[0])
             if not isinstance(other, DictValue):
                 for pair in self.each(other):
                     key, value = self.elements(pair)
-                    items[self.key(key)] = value
+                    items[self.identity.key(key)] = value
                 return Literal(None)
             items.update(other.items)
             return Literal(None)
-        key = self.key(positional[0])
+        key = self.identity.key(positional[0])
         default = positional[1] if len(positional) > 1 else Literal(None)
         if name == "setdefault":
             return resolve(items.setdefault(key, default))
@@ -638,7 +562,7 @@ class Containers(Part):
     def _move_to_end(
         self, base: OrderedValue, key: Abstract, last: Abstract = Literal(True)
     ) -> Abstract:
-        name, items = self.key(key), base.items
+        name, items = self.identity.key(key), base.items
         if name not in items:
             raise refuse(reasons.KEY_MISSING)
         rest = {other: value for other, value in items.items() if other != name}

@@ -17,11 +17,10 @@ from typing import Any
 
 from dvm import classes, reasons
 from dvm.magpy_capture.meanings import attributes_of, means
-from dvm.magpy_capture.part import Part
 from dvm.magpy_capture.path.program import describe
 from dvm.magpy_capture.path.spec import refuse
-from dvm.magpy_capture.python.opaque import Named
-from dvm.magpy_capture.values import Abstract, Hidden, ListValue, Literal, Raised, resolve
+from dvm.magpy_capture.python.layer import PythonPart
+from dvm.magpy_capture.values import Abstract, Hidden, ListValue, Literal, Named, Raised, resolve
 
 
 @dataclass(eq=False)
@@ -66,7 +65,7 @@ def expectation() -> Any:
     return getattr(sys.modules.get("pytest"), "raises", None)
 
 
-class Contexts(Part):
+class Contexts(PythonPart):
     """Entering and leaving them."""
 
     needs = "graph heap indexing program"

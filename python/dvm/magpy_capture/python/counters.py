@@ -5,16 +5,17 @@ from __future__ import annotations
 import collections
 from typing import Any
 
-from dvm.magpy_capture.meanings import means
-from dvm.magpy_capture.part import Part
+from dvm.magpy_capture.meanings import means, methods_of
 from dvm.magpy_capture.python.deques import NOTHING
 from dvm.magpy_capture.python.functions import NONE
+from dvm.magpy_capture.python.layer import PythonPart
 from dvm.magpy_capture.values import (
     Abstract,
     CounterValue,
     DictValue,
     ListValue,
     Literal,
+    Named,
     Sequence,
     is_none,
     resolve,
@@ -22,11 +23,13 @@ from dvm.magpy_capture.values import (
 
 ONE = Literal(1)
 
+COUNTER_METHODS = frozenset({"update", "subtract", "most_common", "total", "copy"})
 
-class Counters(Part):
+
+class Counters(PythonPart):
     """Counting, with counts that may be computed."""
 
-    needs = "containers indexing operators python sorting"
+    needs = "containers identity indexing operators python sorting"
 
     @means(collections.Counter)
     def make_counter(self, iterable: Abstract = NONE, /, **items: Abstract) -> Abstract:
@@ -34,8 +37,9 @@ class Counters(Part):
         self._count_all(made, iterable, items, "+")
         return made
 
+    @methods_of(CounterValue, names=COUNTER_METHODS)
     def counter_method(
-        self, base: CounterValue, name: str, given: list[Abstract], named: dict[str, Abstract]
+        self, base: CounterValue, name: str, given: list[Abstract], named: Named, seen: Any
     ) -> Abstract:
         if name == "copy":
             return CounterValue(NONE, dict(base.items))
@@ -46,7 +50,7 @@ class Counters(Part):
             return NONE
         counts = list(base.items.values())
         if name == "total":
-            return self.python.add_up(ListValue(counts))
+            return self.python.add_up(ListValue(counts), seen=None)
         pairs: list[Abstract] = [Sequence([Literal(k), count]) for k, count in base.items.items()]
         ranked = self.sorting.ordered(counts, pairs, True)
         number = resolve(given[0] if given else named.get("n", NONE))
@@ -61,7 +65,7 @@ class Counters(Part):
                 self._add_count(base, key, count, sign)
         elif not is_none(source):
             for part in self.containers.each(source):
-                self._add_count(base, self.containers.key(part), ONE, sign)
+                self._add_count(base, self.identity.key(part), ONE, sign)
         for key, count in named.items():
             self._add_count(base, key, count, sign)
 

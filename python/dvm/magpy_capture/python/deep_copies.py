@@ -11,10 +11,10 @@ import numpy as np
 from dvm import reasons
 from dvm.magpy_capture.libraries import is_plain_array, is_scalar
 from dvm.magpy_capture.meanings import means
-from dvm.magpy_capture.part import Part
 from dvm.magpy_capture.path.program import describe
 from dvm.magpy_capture.path.spec import refuse
 from dvm.magpy_capture.python.kinds import PURE_TYPES, is_constant
+from dvm.magpy_capture.python.layer import PythonPart
 from dvm.magpy_capture.values import (
     Abstract,
     DictValue,
@@ -25,6 +25,7 @@ from dvm.magpy_capture.values import (
     SetValue,
     Size,
     Tensor,
+    own_register,
     resolve,
 )
 
@@ -32,10 +33,10 @@ from dvm.magpy_capture.values import (
 ATOMS = (types.FunctionType, types.BuiltinFunctionType, type, types.ModuleType)
 
 
-class DeepCopies(Part):
+class DeepCopies(PythonPart):
     """`copy.deepcopy(x)`; of instances nobody knows what __reduce_ex__ gives."""
 
-    needs = "elementwise opaque operators program"
+    needs = "elementwise opaque program"
 
     @means(copy.deepcopy)
     def deep_copied(self, x: Abstract) -> Abstract:
@@ -46,7 +47,7 @@ class DeepCopies(Part):
 
     def _tell_apart(self, values: list[Abstract]) -> None:
         """Objects of the caller that are one object on another call would have one copy there."""
-        own = [(self.operators.own_register(value), type(value)) for value in values]
+        own = [(own_register(value), type(value)) for value in values]
         for place, (register, kind) in enumerate(own):
             for other, its_kind in own[:place]:
                 if min(register, other) >= 0 and kind is its_kind:

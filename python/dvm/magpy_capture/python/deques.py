@@ -7,27 +7,24 @@ matters to nobody until then.
 from __future__ import annotations
 
 import collections
-import operator
 from collections import deque
 from typing import Any
 
 from dvm import reasons
-from dvm.magpy_capture.meanings import means
-from dvm.magpy_capture.part import Part
-from dvm.magpy_capture.path.program import MISSING, describe
+from dvm.magpy_capture.meanings import means, methods_of
+from dvm.magpy_capture.path.program import describe
 from dvm.magpy_capture.path.spec import refuse
 from dvm.magpy_capture.python.functions import NONE
-from dvm.magpy_capture.python.kinds import class_attribute
+from dvm.magpy_capture.python.kinds import MISSING, class_attribute
+from dvm.magpy_capture.python.layer import PythonPart
 from dvm.magpy_capture.values import (
     Abstract,
-    CounterValue,
     DefaultDict,
     DequeValue,
     Instance,
     ListValue,
     Literal,
     Sequence,
-    is_none,
     resolve,
 )
 
@@ -45,10 +42,10 @@ ARRAY_LIKE = (
 NOTHING = Literal(0)
 
 
-class Deques(Part):
+class Deques(PythonPart):
     """The containers of module collections."""
 
-    needs = "callbacks containers indexing instances lengths program python"
+    needs = "containers indexing instances program python"
 
     @means(collections.deque)
     def make_deque(self, iterable: Abstract = Literal(()), maxlen: Abstract = NONE) -> Abstract:
@@ -64,26 +61,19 @@ class Deques(Part):
         given = self.python.make_dict(source, **items)
         return DefaultDict(resolve(factory), given.items)
 
-    def missing_item(self, base: DefaultDict, key: Any) -> Abstract:
-        """What a defaultdict or a Counter makes up for a key."""
-        if isinstance(base, CounterValue):
-            return NOTHING
-        if is_none(base.factory):
-            raise refuse(reasons.KEY_MISSING)
-        made = self.callbacks.apply(base.factory, [])
-        self.containers.store_element(base, Literal(key), made)
-        return made
-
-    def deque_element(self, base: DequeValue, key: Abstract) -> Abstract:
-        place = self.lengths.place(base, key)
-        if (part := self.lengths.deque_part(base, place)) is not None:
-            return resolve(part)
-        try:
-            return resolve(base.elements[operator.index(place)])
-        except IndexError:
-            raise refuse(reasons.INDEX_BEYOND_END) from None
-
-    def deque_method(self, base: DequeValue, name: str, given: list[Abstract]) -> Abstract:
+    @methods_of(DequeValue)
+    def deque_method(
+        self,
+        base: DequeValue,
+        name: str,
+        given: list[Abstract],
+        named: dict[str, Abstract],
+        seen: Any,
+    ) -> Abstract:
+        if name == "__getitem__":
+            return self.containers.element(base, given[0], seen)
+        if named:
+            raise refuse(reasons.METHOD_KEYWORDS, name)
         if name == "copy":
             return DequeValue(base.elements.copy())
         if name not in DEQUE_METHODS | {"extend", "extendleft"}:

@@ -16,7 +16,7 @@ from typing import Any
 
 from dvm import classes
 from dvm.classes import is_mutable_class, lookup, mro_of, names_in
-from dvm.magpy_capture.path.program import MISSING
+from dvm.magpy_capture.python.kinds import MISSING
 from dvm.magpy_capture.values import (
     Abstract,
     DefaultDict,
@@ -32,12 +32,10 @@ from dvm.magpy_capture.values import (
 class Kind:
     """What is known of a class of C that others inherit from.
 
-    adopt: the method of the lowering that reads the content of one of the caller.
     empty: makes the content of a new one.
     asks: methods of an object that those of the class itself call.
     """
 
-    adopt: str = ""
     empty: Callable[[], Abstract] | None = None
     asks: tuple[str, ...] = ()
 
@@ -45,13 +43,13 @@ class Kind:
 _ITEMS = ("__getitem__", "__setitem__", "__delitem__", "__contains__", "keys")
 
 _KINDS: dict[type, Kind] = {
-    list: Kind("adopt_list", lambda: ListValue([])),
-    tuple: Kind("adopt_tuple", lambda: Sequence([])),
-    dict: Kind("adopt_dict", lambda: DictValue({})),
-    OrderedDict: Kind("adopt_ordered", lambda: OrderedValue({}), _ITEMS),
-    defaultdict: Kind("adopt_default", lambda: DefaultDict(Literal(None), {}), ("__missing__",)),
+    list: Kind(lambda: ListValue([])),
+    tuple: Kind(lambda: Sequence([])),
+    dict: Kind(lambda: DictValue({})),
+    OrderedDict: Kind(lambda: OrderedValue({}), _ITEMS),
+    defaultdict: Kind(lambda: DefaultDict(Literal(None), {}), ("__missing__",)),
     types.SimpleNamespace: Kind(),
-    types.MappingProxyType: Kind("adopt_proxy"),
+    types.MappingProxyType: Kind(),
 }
 #: The same by id, for a metaclass may say what the hash of a class is.
 KINDS = {id(base): kind for base, kind in _KINDS.items()}

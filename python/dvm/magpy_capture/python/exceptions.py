@@ -9,21 +9,18 @@ So what the program sets of one are values of the path, which the object itself 
 from __future__ import annotations
 
 import operator
-import sys
 import types
 from typing import Any
 
 import numpy as np
 
 from dvm import classes, reasons
-from dvm.magpy_capture.libraries import is_plain_array
-from dvm.magpy_capture.meanings import attributes_of, means
-from dvm.magpy_capture.numpy.tables import WRITES, is_numpy_function
-from dvm.magpy_capture.part import Part
-from dvm.magpy_capture.path.program import MISSING, describe
+from dvm.magpy_capture.libraries import is_function, is_plain_array, writes
+from dvm.magpy_capture.meanings import attributes_of
+from dvm.magpy_capture.path.program import describe
 from dvm.magpy_capture.path.spec import refuse
-from dvm.magpy_capture.python.kinds import class_attribute, own_attribute
-from dvm.magpy_capture.python.opaque import Named, name_of
+from dvm.magpy_capture.python.kinds import MISSING, class_attribute, name_of, own_attribute
+from dvm.magpy_capture.python.layer import PythonPart
 from dvm.magpy_capture.python.tables import OPERATORS
 from dvm.magpy_capture.values import (
     Abstract,
@@ -32,8 +29,8 @@ from dvm.magpy_capture.values import (
     Host,
     Literal,
     Method,
+    Named,
     Raised,
-    Sequence,
     Size,
     Tensor,
     resolve,
@@ -48,10 +45,10 @@ LOOKS: tuple[Any, ...] = (
 )
 
 
-class Exceptions(Part):
+class Exceptions(PythonPart):
     """What raises, and the exceptions themselves."""
 
-    needs = "calls heap host_operations indexing instances opaque program recorded"
+    needs = "heap host_operations indexing instances opaque program"
 
     def raising_operator(
         self, kind: str, name: str, operands: list[Abstract], seen: BaseException
@@ -106,7 +103,7 @@ class Exceptions(Part):
             return True
         if isinstance(function, (types.MethodDescriptorType, types.WrapperDescriptorType)):
             return function.__objclass__ in (np.ndarray, int, float, str)
-        return is_numpy_function(function) or (not owner and function in WRITES)
+        return is_function(function) or (not owner and writes(function))
 
     def raising(
         self, function: Any, positional: list[Abstract], named: Named, seen: BaseException
@@ -202,19 +199,6 @@ class Exceptions(Part):
         if hasattr(type(found), "__set__"):
             raise refuse(reasons.SETTING_ATTRIBUTE, name, describe(base))
         base.attributes[name] = value
-
-    @means(sys.exc_info)
-    def handled(self) -> Abstract:
-        """The exception that is handled: one of the program's, or none, not even its caller's."""
-        kind, exception, _ = self.calls.seen_result
-        if exception is None:
-            made = self.program.step("call", self.program.constant(sys.exc_info), [], ())
-            self.program.guard_is(self.program.step("item", made, 1), None)
-            return Sequence([Literal(None)] * 3)
-        for value in self.recorded.values.values():
-            if isinstance(value, Raised) and value.object is exception:
-                return Sequence([Literal(kind), value, Hidden("a traceback")])
-        raise refuse(reasons.HANDLING, classes.name_of(kind))
 
     @attributes_of(Raised)
     def exception_attribute(self, base: Raised, name: str, seen: Any) -> Abstract:

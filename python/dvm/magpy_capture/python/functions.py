@@ -14,16 +14,18 @@ from dvm import reasons
 from dvm.classes import is_mutable_class
 from dvm.magpy_capture.libraries import is_plain_array
 from dvm.magpy_capture.meanings import means
-from dvm.magpy_capture.part import Part
-from dvm.magpy_capture.path.program import MISSING, describe
+from dvm.magpy_capture.path.program import describe
 from dvm.magpy_capture.path.spec import refuse
 from dvm.magpy_capture.python.derived import inherited
 from dvm.magpy_capture.python.kinds import (
+    MISSING,
     class_attribute,
     is_constant,
     is_fixed,
     own_attribute,
 )
+from dvm.magpy_capture.python.layer import PythonPart
+from dvm.magpy_capture.python.open_lists import is_open_list
 from dvm.magpy_capture.values import (
     Abstract,
     Closure,
@@ -38,7 +40,6 @@ from dvm.magpy_capture.values import (
     ListValue,
     Literal,
     Method,
-    OpenSet,
     OrderedValue,
     Partial,
     Raised,
@@ -60,19 +61,19 @@ FEW_NUMBERS = 16
 HASHED = (int, float, complex, bool, str, bytes)
 
 
-class PythonFunctions(Part):
+class PythonFunctions(PythonPart):
     """What Python's builtins do to abstract values."""
 
     needs = (
-        "callbacks callees calls containers exceptions flow graph heap host_operations indexing "
-        "instances lengths library lookups made_lists opaque operators program sets sorting "
-        "ufuncs"
+        "arrays caller containers exceptions graph heap host_operations identity indexing "
+        "instances lengths list_changes made_lists opaque operators program rules sets sizes "
+        "sorting"
     )
 
     # ---- sizes and ranges
 
     @means(len)
-    def length(self, value: Abstract) -> Abstract:
+    def length(self, value: Abstract, *, seen: Any) -> Abstract:
         value = self.instances.content_of(value, "__len__")
         if isinstance(value, FlatValue):
             return Size(self.graph.product(value.base.shape))
@@ -87,7 +88,7 @@ class PythonFunctions(Part):
         if isinstance(value, RangeValue):
             return Literal(len(self.containers.elements(value)))
         if isinstance(value, (Host, Literal)) and self.host_operations.is_pure(value):
-            return self.host_operations.host_operation("len", [value], self.calls.seen_result)
+            return self.host_operations.host_operation("len", [value], seen)
         raise refuse(reasons.LEN, describe(value))
 
     @means(range)
@@ -106,8 +107,7 @@ class PythonFunctions(Part):
     # ---- containers and iteration
 
     @means(list)
-    def make_list(self, iterable: Abstract = Literal(())) -> Abstract:
-        seen = self.calls.seen_result
+    def make_list(self, iterable: Abstract = Literal(()), *, seen: Any) -> Abstract:
         if (made := self.made_lists.of_range(resolve(iterable), seen)) is not None:
             return made
         return ListValue(self.containers.elements(iterable), object=seen)
@@ -115,7 +115,7 @@ class PythonFunctions(Part):
     @means(dict.fromkeys)
     def dict_from_keys(self, iterable: Abstract, value: Abstract = NONE) -> Abstract:
         return DictValue(
-            {self.containers.key(part): value for part in self.containers.each(iterable)}
+            {self.identity.key(part): value for part in self.containers.each(iterable)}
         )
 
     @means(tuple)
@@ -134,7 +134,7 @@ class PythonFunctions(Part):
         elif not (isinstance(source, Literal) and source.object is None):
             for pair in self.containers.each(source):
                 key, value = self.containers.elements(pair)
-                made[self.containers.key(key)] = value
+                made[self.identity.key(key)] = value
         made.update(items)
         return DictValue(made)
 
@@ -148,7 +148,7 @@ class PythonFunctions(Part):
 
     @means(set)
     def make_set(self, iterable: Abstract = Literal(())) -> Abstract:
-        return SetValue({self.containers.key(part) for part in self.containers.each(iterable)})
+        return SetValue({self.identity.key(part) for part in self.containers.each(iterable)})
 
     @means(functools.partial)
     def make_partial(
@@ -162,37 +162,13 @@ class PythonFunctions(Part):
 
     # ---- types and attributes
 
-    def class_of(self, value: Abstract) -> type:
-        value = resolve(value)
-        if isinstance(value, Tensor):
-            return self.library.class_of(value.dtype, value.is_scalar)
-        if isinstance(value, (Literal, Host, Raised)):
-            return type(value.object)
-        if isinstance(value, (Sequence, Instance, ListValue, DictValue, DequeValue)):
-            return value.cls
-        kinds: dict[type, type] = {
-            Size: int,
-            SetValue: set,
-            OpenSet: set,
-            IdNumber: int,
-            SliceValue: slice,
-            RangeValue: range,
-        }
-        if type(value) in kinds:
-            return kinds[type(value)]
-        if isinstance(value, (Closure, FunctionValue)):
-            return type(value.object)
-        if isinstance(value, Partial):
-            return functools.partial
-        raise refuse(reasons.TYPE, describe(value))
-
     @means(type)
     def type_of(self, value: Abstract) -> Abstract:
-        return Literal(self.class_of(value))
+        return Literal(self.identity.class_of(value))
 
     @means(isinstance)
     def is_instance(self, value: Abstract, classes: Abstract) -> Abstract:
-        cls, wanted = self.class_of(value), self.indexing.plain(classes)
+        cls, wanted = self.identity.class_of(value), self.indexing.plain(classes)
         self.instances.guard_bases(cls)
         for one in wanted if type(wanted) is tuple else (wanted,):
             if not isinstance(one, type) or type(one) is abc.ABCMeta:
@@ -238,23 +214,20 @@ class PythonFunctions(Part):
         raise refuse(reasons.CALLABLE, describe(value))
 
     @means(getattr)
-    def get_attribute(self, base: Abstract, name: Abstract, *default: Abstract) -> Abstract:
-        base, text = self.callees.by_identity(base), self.indexing.plain(name)
-        seen = self.calls.seen_result
+    def get_attribute(
+        self, base: Abstract, name: Abstract, *default: Abstract, seen: Any
+    ) -> Abstract:
+        base, text = self.program.by_identity(base), self.indexing.plain(name)
         if default:
             otherwise = resolve(default[0])
             known = isinstance(otherwise, (Literal, Host, Tensor))
             if not self._has(base, text, seen is not otherwise.object if known else None):
                 return otherwise
-        return self.lookups.attribute(base, text, seen)
+        return self.operators.attribute(base, text, seen)
 
     @means(hasattr)
-    def has_attribute(self, base: Abstract, name: Abstract) -> Abstract:
-        return Literal(
-            self._has(
-                self.callees.by_identity(base), self.indexing.plain(name), self.calls.seen_result
-            )
-        )
+    def has_attribute(self, base: Abstract, name: Abstract, *, seen: Any) -> Abstract:
+        return Literal(self._has(self.program.by_identity(base), self.indexing.plain(name), seen))
 
     def _has(self, base: Abstract, name: str, answer: bool | None) -> bool:
         """Whether it has the attribute: of an instance's own the recorded answer, if known.
@@ -309,7 +282,7 @@ class PythonFunctions(Part):
             elif not is_constant(base.object):
                 raise refuse(reasons.HASATTR, describe(base))
             return hasattr(base.object, name)
-        cls = self.class_of(base)
+        cls = self.identity.class_of(base)
         if isinstance(base, FunctionValue) and not hasattr(cls, name):
             return self.has_now(base.register, name, answer)
         if isinstance(base, Closure) and not hasattr(cls, name):
@@ -333,8 +306,8 @@ class PythonFunctions(Part):
         return answer
 
     @means(vars)
-    def own_dict(self, base: Abstract) -> Abstract:
-        return self.lookups.attribute(resolve(base), "__dict__", self.calls.seen_result)
+    def own_dict(self, base: Abstract, *, seen: Any) -> Abstract:
+        return self.operators.attribute(resolve(base), "__dict__", seen)
 
     @means(setattr)
     def set_attribute(self, base: Abstract, name: Abstract, value: Abstract) -> Abstract:
@@ -349,10 +322,10 @@ class PythonFunctions(Part):
         return Literal(None)
 
     @means(id)
-    def identity_number(self, value: Abstract) -> Abstract:
+    def identity_number(self, value: Abstract, *, seen: Any) -> Abstract:
         value = resolve(value)
         if isinstance(value, Literal) and value.identical and not is_constant(value.object):
-            return Literal(self.calls.seen_result)
+            return Literal(seen)
         is_array = isinstance(value, Tensor) and not value.is_scalar and value.maybe is None
         if not is_array and not isinstance(value, (Instance, ListValue, DictValue, SetValue)):
             raise refuse(reasons.IDENTITY_NUMBER)
@@ -361,38 +334,40 @@ class PythonFunctions(Part):
     # ---- numbers
 
     @means(float)
-    def to_float(self, value: Abstract = Literal(0.0)) -> Abstract:
-        return self._to_number("float", value)
+    def to_float(self, value: Abstract = Literal(0.0), *, seen: Any) -> Abstract:
+        return self._to_number("float", value, seen)
 
     @means(int)
-    def to_int(self, value: Abstract = Literal(0), base: Abstract | None = None) -> Abstract:
+    def to_int(
+        self, value: Abstract = Literal(0), base: Abstract | None = None, *, seen: Any
+    ) -> Abstract:
         if base is not None:
             raise refuse(reasons.INT_BASE)
-        return self._to_number("int", value)
+        return self._to_number("int", value, seen)
 
     @means(bool)
-    def to_bool(self, value: Abstract = Literal(False)) -> Abstract:
+    def to_bool(self, value: Abstract = Literal(False), *, seen: Any) -> Abstract:
         value = resolve(value)
         if isinstance(value, SetValue):
             return Literal(bool(value.elements))
         if isinstance(value, (Sequence, ListValue, DequeValue, DictValue)):
             return Literal(self.lengths.has_any(value))
-        return self._to_number("bool", value)
+        return self._to_number("bool", value, seen)
 
-    def _to_number(self, kind: str, value: Abstract) -> Abstract:
+    def _to_number(self, kind: str, value: Abstract, seen: Any) -> Abstract:
         value = resolve(value)
         if isinstance(value, Size) and kind == "int":
             return value
         if isinstance(value, (Tensor, Host, Size, Literal)):
-            return self.host_operations.host_operation(kind, [value], self.calls.seen_result)
+            return self.host_operations.host_operation(kind, [value], seen)
         raise refuse(reasons.FUNCTION_OF, kind, describe(value))
 
     @means(abs)
-    def absolute(self, value: Abstract) -> Abstract:
+    def absolute(self, value: Abstract, *, seen: Any) -> Abstract:
         value = resolve(value)
-        if isinstance(value, Tensor) and not self.ufuncs.is_integer_scalar(value):
-            return self.ufuncs.apply(np.absolute, [value])
-        return self.host_operations.host_operation("abs", [value], self.calls.seen_result)
+        if isinstance(value, Tensor) and not self.rules.is_integer_scalar(value):
+            return self.rules.operator("abs", [value])
+        return self.host_operations.host_operation("abs", [value], seen)
 
     def python_binary(self, name: str, a: Abstract, b: Abstract, seen: Any) -> Abstract:
         """An operator between objects of Python itself."""
@@ -438,11 +413,11 @@ class PythonFunctions(Part):
         return Size(x // y if name == "//" else x % y)
 
     @means(sum)
-    def add_up(self, iterable: Abstract, start: Abstract = Literal(0)) -> Abstract:
+    def add_up(self, iterable: Abstract, start: Abstract = Literal(0), *, seen: Any) -> Abstract:
         total = resolve(start)
         from_zero = isinstance(total, Literal) and type(total.object) is int and total.object == 0
         if from_zero and self._has_many_numbers(iterable):
-            return self.opaque.call(sum, [iterable], {}, self.calls.seen_result)
+            return self.opaque.call(sum, [iterable], {}, seen)
         for part in self.sets.in_any_order(iterable):
             total = self._add(total, resolve(part))
         return total
@@ -457,17 +432,17 @@ class PythonFunctions(Part):
 
     def _add(self, a: Abstract, b: Abstract) -> Abstract:
         if isinstance(a, Instance) or isinstance(b, Instance):
-            return self.callbacks.operated("binary", "+", a, b)
+            return self.caller.operated("binary", "+", a, b)
         if _is_row(a) and _is_row(b) and not (isinstance(a, Literal) and isinstance(b, Literal)):
             return self.python_binary("+", a, b, None)
         if not isinstance(a, (Tensor, Size)) and not isinstance(b, (Tensor, Size)):
             seen = getattr(a, "object", 0) + getattr(b, "object", 0)
             return self.python_binary("+", a, b, seen)
-        if self.ufuncs.is_integer_scalar(a, b):
+        if self.rules.is_integer_scalar(a, b):
             # Nothing depends on the numbers but in the sum, which was recorded.
             return self.operators.binary("+", a, b, self._example(a) + self._example(b))
         if isinstance(a, Tensor) or isinstance(b, Tensor):
-            return self.ufuncs.apply(np.add, [a, b])
+            return self.rules.operator("+", [a, b])
         if self._is_size(a) and self._is_size(b):
             return self._size_arithmetic("+", a, b, None)
         raise refuse(reasons.SUM_THESE_VALUES)
@@ -477,15 +452,20 @@ class PythonFunctions(Part):
         return np.dtype(value.dtype).type() if isinstance(value, Tensor) else 0
 
     @means(min)
-    def least(self, *values: Abstract, **named: Abstract) -> Abstract:
-        return self._extreme("min", min, values, named)
+    def least(self, *values: Abstract, seen: Any, **named: Abstract) -> Abstract:
+        return self._extreme("min", min, values, named, seen)
 
     @means(max)
-    def greatest(self, *values: Abstract, **named: Abstract) -> Abstract:
-        return self._extreme("max", max, values, named)
+    def greatest(self, *values: Abstract, seen: Any, **named: Abstract) -> Abstract:
+        return self._extreme("max", max, values, named, seen)
 
     def _extreme(
-        self, name: str, function: Any, values: tuple[Abstract, ...], named: dict[str, Abstract]
+        self,
+        name: str,
+        function: Any,
+        values: tuple[Abstract, ...],
+        named: dict[str, Abstract],
+        seen: Any,
     ) -> Abstract:
         default = named.pop("default", None)
         key = resolve(named.pop("key", NONE))
@@ -493,7 +473,7 @@ class PythonFunctions(Part):
             raise refuse(reasons.FUNCTION_WITH, name, ", ".join(named))
         if is_none(key) and default is None and len(values) == 1:
             if self._has_many_numbers(values[0]):
-                return self.opaque.call(function, [values[0]], {}, self.calls.seen_result)
+                return self.opaque.call(function, [values[0]], {}, seen)
         if is_none(key):
             given = self.sets.in_any_order(values[0]) if len(values) == 1 else iter(values)
             parts = [resolve(part) for part in given]
@@ -525,13 +505,13 @@ class PythonFunctions(Part):
             if not self.host_operations.is_pure(part):
                 raise refuse(reasons.FUNCTION_OF, name, describe(part))
         if all(is_fixed(part) for part in parts):
-            return Literal(self.calls.seen_result)
-        if len({self.class_of(part) for part in parts}) > 1:
+            return Literal(seen)
+        if len({self.identity.class_of(part) for part in parts}) > 1:
             return self._picked("<" if name == "min" else ">", parts)
         registers = [self.program.register_of(part) for part in parts]
         return self.heap.computed(
             self.program.step("call", self.program.constant(function), registers, ()),
-            self.calls.seen_result,
+            seen,
         )
 
     def _picked(self, better: str, parts: list[Abstract]) -> Abstract:
@@ -553,7 +533,7 @@ class PythonFunctions(Part):
     def observed_value(self, value: Abstract) -> Any:
         """The object itself in the recorded call."""
         if isinstance(value, Size):
-            return self.indexing.observed(value.dim)
+            return self.sizes.observed(value.dim)
         if isinstance(value, (Host, Literal, Tensor)) and value.object is not None:
             return value.object
         raise refuse(reasons.VALUE, describe(value))
@@ -583,13 +563,39 @@ class PythonFunctions(Part):
         if isinstance(value, DictValue):
             return bool(value.items)
         truth = isinstance(value, Instance) or bool(self.observed_value(value))
-        self.flow.outcome(value, truth)
+        self.outcome(value, truth)
         return truth
+
+    def outcome(self, value: Abstract, taken: bool) -> None:
+        """The truth of `value` steered the program: later calls must agree, or branch off."""
+        value = self.instances.content_of(value, "__bool__", "__len__")
+        if isinstance(value, Size) and value.dim.constant is not None:
+            return
+        if isinstance(value, Tensor) and value.is_scalar and value.dtype == "bool":
+            self.program.guard(
+                "guard_truth", self.graph.leave(self.arrays.value_of(value), "bool"), taken
+            )
+        elif isinstance(value, (Tensor, Host, Size)):
+            if not self.host_operations.is_pure(value):
+                raise refuse(reasons.TRUTH, describe(value))
+            self.program.guard("guard_truth", self.program.register_of(value), taken)
+        elif isinstance(value, ListValue) and is_open_list(value):
+            self.list_changes.branch(value, taken)
+        elif isinstance(value, (Sequence, ListValue, DictValue, DequeValue)):
+            self.lengths.has_any(value)
+        elif isinstance(value, Instance):
+            for name in ("__bool__", "__len__"):
+                if class_attribute(value.cls, name) is not MISSING:
+                    raise refuse(reasons.TRUTH, describe(value))
+                self.instances.guard_class(value.cls, name, MISSING)
+        elif isinstance(value, Literal) and isinstance(value.object, type):
+            if not self.instances.guard_metaclass(value.object, "__bool__", "__len__"):
+                raise refuse(reasons.TRUTH, describe(value))
 
     # ---- effects and contexts
 
     @means(hash)
-    def hashed(self, value: Abstract) -> Abstract:
+    def hashed(self, value: Abstract, *, seen: Any) -> Abstract:
         """`hash` of numbers and text, which are hashed by what they are."""
         value = resolve(value)
         if not self._is_hashed(value):
@@ -598,7 +604,7 @@ class PythonFunctions(Part):
             self.program.step(
                 "call", self.program.constant(hash), [self.program.register_of(value)], ()
             ),
-            self.calls.seen_result,
+            seen,
         )
 
     def _is_hashed(self, value: Abstract) -> bool:

@@ -14,10 +14,10 @@ from typing import Any
 
 from dvm import reasons
 from dvm.magpy_capture.meanings import means
-from dvm.magpy_capture.part import Part
 from dvm.magpy_capture.path.program import describe
 from dvm.magpy_capture.path.spec import BodyRaised, refuse
 from dvm.magpy_capture.python.functions import NONE
+from dvm.magpy_capture.python.layer import PythonPart
 from dvm.magpy_capture.values import Abstract, CompareKey, ListValue, Literal, is_none, resolve
 
 
@@ -32,7 +32,7 @@ class Ranked:
         return self.is_less(self.value, other.value)
 
 
-class Heaps(Part):
+class Heaps(PythonPart):
     """Lists that C code keeps in order."""
 
     needs = "containers indexing sorting"

@@ -10,7 +10,7 @@ import numpy as np
 from dvm import reasons
 from dvm.magpy_capture.libraries import ARRAYS, SCALARS, is_array, is_scalar, is_single
 from dvm.magpy_capture.library import Array
-from dvm.magpy_capture.part import Part
+from dvm.magpy_capture.objects.layer import ObjectPart
 from dvm.magpy_capture.path.program import describe
 from dvm.magpy_capture.path.spec import refuse
 from dvm.magpy_capture.python.kinds import (
@@ -43,10 +43,10 @@ ARRAY_OPERATORS: dict[tuple[str, int], Any] = {
 }
 
 
-class HostOperations(Part):
+class HostOperations(ObjectPart):
     """Operators that run no code of the user and change nothing."""
 
-    needs = "array_classes graph heap host_arrays library program"
+    needs = "graph heap host_arrays library program rules"
 
     def is_pure(self, value: Abstract) -> bool:
         """Whether operators on `value` run no code of the user and change nothing."""
@@ -60,11 +60,11 @@ class HostOperations(Part):
             module = type(value.object).__module__
             return not isinstance(text, types.FunctionType) or module.startswith("numpy")
         if isinstance(value, Host) and is_array(value.object):
-            if not self.array_classes.is_opaque_class(type(value.object)):
+            if not self.rules.is_opaque_class(type(value.object)):
                 return False
             return not value.object.dtype.hasobject or self.host_arrays.holds_plain(value)
         if isinstance(value, (Literal, Host)):
-            if self.array_classes.is_array_class(value.object) or is_single(value.object):
+            if self.rules.is_array_class(value.object) or is_single(value.object):
                 return True
             return is_pure_object(value.object) or is_pure_class(value.object)
         if isinstance(value, Sequence):
@@ -93,6 +93,12 @@ class HostOperations(Part):
             result.base = operands[0]
             result.remake = lambda own: self.program.step("operator", name, own, key)
         return result
+
+    def host_call(
+        self, callee: int, positional: list[Abstract], named: dict[str, Abstract], seen: Any
+    ) -> Abstract:
+        registers = [self.program.register_of(value) for value in [*positional, *named.values()]]
+        return self.heap.computed(self.program.step("call", callee, registers, tuple(named)), seen)
 
     def host_array(self, name: str, operands: list[Abstract], seen: Array) -> Abstract:
         """The array that an operator on host arrays gives: a new one each time, or a view."""

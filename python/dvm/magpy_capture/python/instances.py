@@ -9,8 +9,8 @@ from typing import Any
 from dvm import _dvm, classes, reasons
 from dvm.classes import is_mutable_class, mro_of, names_in
 from dvm.magpy_capture.meanings import attributes_of
-from dvm.magpy_capture.part import Part
-from dvm.magpy_capture.path.program import MISSING, describe
+from dvm.magpy_capture.objects.layer import ObjectPart
+from dvm.magpy_capture.path.program import describe
 from dvm.magpy_capture.path.spec import refuse
 from dvm.magpy_capture.python.derived import (
     SLOTS,
@@ -18,6 +18,7 @@ from dvm.magpy_capture.python.derived import (
     inherited,
 )
 from dvm.magpy_capture.python.kinds import (
+    MISSING,
     class_attribute,
     is_constant,
     is_constant_of,
@@ -42,7 +43,7 @@ from dvm.magpy_capture.values import (
 BOUND = (types.FunctionType, _dvm.Compiled, functools._lru_cache_wrapper)
 
 
-class Instances(Part):
+class Instances(ObjectPart):
     """What attributes of instances are by the default rules of the language."""
 
     needs = "heap ledger program"

@@ -16,10 +16,10 @@ from typing import Any
 
 from dvm import reasons
 from dvm.magpy_capture.meanings import means, methods_of
-from dvm.magpy_capture.part import Part
 from dvm.magpy_capture.path.program import describe
 from dvm.magpy_capture.path.spec import BodyRaised, refuse
 from dvm.magpy_capture.python.functions import NONE
+from dvm.magpy_capture.python.layer import PythonPart
 from dvm.magpy_capture.values import (
     Abstract,
     Converter,
@@ -64,10 +64,10 @@ def lazily(make: Callable[..., Iterator[Abstract]]) -> Callable[..., Abstract]:
     return made
 
 
-class Iterators(Part):
+class Iterators(PythonPart):
     """What Python's iterators do to abstract values."""
 
-    needs = "callbacks containers indexing operators python sorting"
+    needs = "caller containers indexing operators python sorting"
 
     def columns(self, iterables: tuple[Abstract, ...]) -> list[Callable[[], Any]]:
         return [self.containers.iterator(iterable).pull for iterable in iterables]
@@ -83,7 +83,7 @@ class Iterators(Part):
     @lazily
     def _until(self, function: Abstract, sentinel: Abstract) -> Iterator[Abstract]:
         while not self.sorting.same_value(
-            sentinel, part := resolve(self.callbacks.apply(function, []))
+            sentinel, part := resolve(self.caller.apply(function, []))
         ):
             yield part
 
@@ -144,7 +144,7 @@ class Iterators(Part):
 
         def pull() -> Any:
             row = rows.pull()
-            return End if row is End else self.callbacks.apply(function, row.elements)
+            return End if row is End else self.caller.apply(function, row.elements)
 
         return IteratorValue(pull)
 
@@ -169,7 +169,7 @@ class Iterators(Part):
 
     def _holds(self, function: Abstract, part: Abstract) -> bool:
         return self.python.decided(
-            part if is_none(function) else self.callbacks.apply(function, [part])
+            part if is_none(function) else self.caller.apply(function, [part])
         )
 
     @means(functools.reduce)
@@ -202,7 +202,7 @@ class Iterators(Part):
     @lazily
     def make_star_map(self, function: Abstract, iterable: Abstract) -> Iterator[Abstract]:
         for row in self.containers.each(iterable):
-            yield self.callbacks.apply(function, self.containers.elements(row))
+            yield self.caller.apply(function, self.containers.elements(row))
 
     @means(itertools.takewhile)
     @lazily
@@ -332,7 +332,7 @@ class Iterators(Part):
         def advance() -> bool:
             if (item := pull()) is End:
                 return False
-            rank[:] = [resolve(item if is_none(key) else self.callbacks.apply(key, [item]))]
+            rank[:] = [resolve(item if is_none(key) else self.caller.apply(key, [item]))]
             part[:] = [item]
             return True
 

@@ -28,13 +28,14 @@ from dvm.magpy_capture.libraries import (
     is_scalar,
     owned,
 )
-from dvm.magpy_capture.path.program import MISSING
 from dvm.magpy_capture.values import (
     Abstract,
     Literal,
     resolve,
 )
 
+#: What is found where a name is not bound.
+MISSING = _dvm.MISSING
 #: Functions that look into their argument, and never change.
 GETTERS = (operator.itemgetter, operator.attrgetter, operator.methodcaller)
 #: Types whose objects are known by identity when reached through a name or an attribute.
@@ -187,3 +188,10 @@ def own_attribute(seen: Any, name: str) -> Any:
     Asked for its `__dict__`, CPython would make one, and all later accesses were slower.
     """
     return _dvm.own_attribute(seen, name)
+
+
+def name_of(function: Any) -> str:
+    """A function's name for reasons: with its module, unless it is a builtin."""
+    module = getattr(function, "__module__", None)
+    name = getattr(function, "__qualname__", None) or getattr(function, "__name__", repr(function))
+    return f"{module}.{name}" if module and module != "builtins" else str(name)

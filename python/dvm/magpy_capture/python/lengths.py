@@ -8,12 +8,11 @@ another one in each turn of a loop, or was in another call.
 
 from __future__ import annotations
 
-from collections import deque
 from typing import Any
 
 from dvm import _dvm
 from dvm.magpy_capture.libraries import is_array
-from dvm.magpy_capture.part import Part
+from dvm.magpy_capture.objects.layer import ObjectPart
 from dvm.magpy_capture.python.kinds import is_number
 from dvm.magpy_capture.values import (
     Abstract,
@@ -27,14 +26,15 @@ from dvm.magpy_capture.values import (
     SliceValue,
     Tensor,
     is_none,
+    of_key,
     resolve,
 )
 
 
-class Lengths(Part):
+class Lengths(ObjectPart):
     """What is asked of containers that were not read."""
 
-    needs = "containers heap indexing list_changes program varying"
+    needs = "adopted heap indexing list_changes program sizes varying"
 
     def length(self, value: ListValue | DequeValue | DictValue | Sequence) -> Abstract:
         """`len(value)`: a number of the path where calls have brought several."""
@@ -51,27 +51,39 @@ class Lengths(Part):
             elif isinstance(value, (ListValue, Sequence)):
                 return Size(length + len(value.tail))
             else:
-                longest = self.limit(counted, value.object)
+                longest = self.adopted.limit(counted, value.object)
                 length += len(value.tail)
                 return Size(length if longest is None else length.min(longest))
         return Literal(len(value.items if isinstance(value, DictValue) else value.elements))
 
     def _dim(self, register: int, seen: int) -> _dvm.Dim:
         """The length of a container in a register, as it was at entry."""
-        return self.indexing.size_of_int(self.program.operate("len", register), seen)
+        return self.sizes.size_of_int(self.program.operate("len", register), seen)
 
     def _keys_added(self, value: DictValue) -> int | None:
         """How many of the keys that the program stored are new; None where that is not plain."""
         keys = [resolve(key) for key, _ in value.stores]
         if all(isinstance(key, Literal) for key in keys):
             names = dict.fromkeys(key.object for key in keys)
-            return sum(not self.containers.had_key(value, name) for name in names)
+            return sum(not self.had_key(value, name) for name in names)
         if len(keys) > 1 or value.owner is not None or value.part is None:
             return None
         present = value.part(keys[0].object) is not None
         test = self.program.operate("in", self.program.register_of(keys[0]), value.register)
         self.program.guard("guard_truth", test, present)
         return int(not present)
+
+    def had_key(self, base: DictValue, key: Any) -> bool:
+        """Whether a dict that was not read has the key at entry."""
+        present = base.part is not None and base.part(key) is not None
+        if base.owner is None:
+            test = self.program.operate("in", self.program.register_of(of_key(key)), base.register)
+        else:  # whatever the subclass says
+            asked = self.program.constant(base.cls.__contains__)
+            given = [base.register, self.program.register_of(of_key(key))]
+            test = self.program.step("call", asked, given, ())
+        self.program.guard("guard_truth", test, present)
+        return present
 
     def has_any(self, value: ListValue | DequeValue | DictValue | Sequence) -> bool:
         """Whether it has elements; where it was not read, the path is for one answer."""
@@ -105,7 +117,7 @@ class Lengths(Part):
         if isinstance(key, Tensor):  # a NumPy integer
             key = self.list_changes.place(key)
         if isinstance(key, Size):
-            place = self.indexing.observed(key.dim)
+            place = self.sizes.observed(key.dim)
         elif isinstance(key, Host) and type(key.object) is int:
             place = key.object
         else:
@@ -130,15 +142,8 @@ class Lengths(Part):
         part = self.program.register_of(SliceValue(*places))
         made = self.program.step("operator", "getitem", base.counted, part)
         if isinstance(base, Sequence):
-            return self.heap.adopt_tuple(made, seen)
-        return self.heap.adopt_list(made, seen, external=False)
-
-    def limit(self, register: int, seen: deque[Any]) -> int | None:
-        """How many elements a deque keeps."""
-        key = ("getattr", register, "maxlen")
-        longest = self.program.step("getattr", register, "maxlen", key=key)
-        self.program.guard("guard_value", longest, seen.maxlen, key=(longest,))
-        return seen.maxlen
+            return self.adopted.adopt_tuple(made, seen)
+        return self.adopted.adopt_list(made, seen, external=False)
 
     def place(self, base: Abstract, key: Abstract) -> Any:
         """A key as a constant; one that is the length but for so many is so many before the end."""
@@ -155,7 +160,7 @@ class Lengths(Part):
     def deque_part(self, base: DequeValue, place: Any) -> Any:
         """An element of a deque that is found without reading all, or None."""
         if base.tail and not base.is_read and type(place) is int:
-            longest = self.limit(base.register, base.object)
+            longest = self.adopted.limit(base.register, base.object)
             if longest is not None and not -longest <= place < 0:
                 return None  # it may have been pushed out
         return base.part_at(place)

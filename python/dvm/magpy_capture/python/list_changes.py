@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dvm.magpy_capture.part import Part
+from dvm.magpy_capture.objects.layer import ObjectPart
 from dvm.magpy_capture.values import (
     Abstract,
     Host,
@@ -27,10 +27,10 @@ from dvm.magpy_capture.values import (
 LAST = Literal(-1)
 
 
-class ListChanges(Part):
+class ListChanges(ObjectPart):
     """Effects on open lists, and reads behind them."""
 
-    needs = "arrays graph indexing open_lists program"
+    needs = "arrays graph open_lists program sizes"
 
     def __init__(self) -> None:
         self._copies: dict[tuple[int, ...], int] = {}  # registers, by what was done
@@ -240,7 +240,7 @@ class ListChanges(Part):
 
     def _seen(self, place: Abstract) -> int:
         if isinstance(place, Size):
-            return int(self.indexing.observed(place.dim))
+            return int(self.sizes.observed(place.dim))
         assert isinstance(place, (Literal, Host))
         return int(place.object)
 

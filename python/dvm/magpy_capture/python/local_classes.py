@@ -16,13 +16,13 @@ from typing import Any, cast
 from dvm import classes, reasons
 from dvm.classes import is_mutable_class, mro_of, names_in
 from dvm.magpy_capture.meanings import means
-from dvm.magpy_capture.part import Part
-from dvm.magpy_capture.path.program import MISSING
 from dvm.magpy_capture.path.spec import refuse
 from dvm.magpy_capture.python.class_bodies import Body
 from dvm.magpy_capture.python.kinds import (
+    MISSING,
     is_constant,
 )
+from dvm.magpy_capture.python.layer import PythonPart
 from dvm.magpy_capture.python.tables import PROCESS_DATACLASS
 from dvm.magpy_capture.values import Abstract, Closure, Literal, resolve
 
@@ -31,15 +31,17 @@ NO_HOOK = vars(object)["__init_subclass__"]
 ACCESSORS = ("__func__", "fget", "fset", "fdel")
 
 
-class LocalClasses(Part):
+class LocalClasses(PythonPart):
     """What `class` within a function means."""
 
-    needs = "calls instances lookups program"
+    needs = "instances operators program"
 
     @means(builtins.__build_class__)
-    def defined(self, body: Abstract, name: Abstract, *bases: Abstract, **named: Abstract) -> Any:
+    def defined(
+        self, body: Abstract, name: Abstract, *bases: Abstract, seen: Any, **named: Abstract
+    ) -> Any:
         """`class name(base): body`, a class of no other kind than `type`."""
-        function, cls = resolve(body), cast(Any, self.calls.seen_result)
+        function, cls = resolve(body), cast(Any, seen)
         if not isinstance(function, Closure) or type(cls) is not type or len(bases) > 1 or named:
             raise refuse(reasons.CLASS_DEFINITION)
         for base in map(resolve, bases):
@@ -51,13 +53,13 @@ class LocalClasses(Part):
         return Literal(cls)
 
     @means(PROCESS_DATACLASS)
-    def dataclass(self, cls: Abstract, *options: Abstract) -> Abstract:
+    def dataclass(self, cls: Abstract, *options: Abstract, seen: Any) -> Abstract:
         """What `@dataclass` does: it adds methods, whose code it writes, to a class of the call."""
         local = resolve(cls)
         constant = all(isinstance(resolve(option), Literal) for option in options)
         if not isinstance(local, Literal) or not self.program.is_own(local.object) or not constant:
             raise refuse(reasons.CALL, "dataclass")
-        if self.calls.seen_result is not local.object:  # with slots=True another class is made
+        if seen is not local.object:  # with slots=True another class is made
             raise refuse(reasons.CALL, "dataclass")
         written = {
             name: value
@@ -115,7 +117,7 @@ class LocalClasses(Part):
         found = vars(owner).get(name) if isinstance(owner, types.ModuleType) else None
         if found is None or not is_constant(found):
             raise refuse(reasons.CLASS_DEFINITION)
-        self.lookups.literal_attribute(Literal(owner), name, found)
+        self.operators.attribute(Literal(owner), name, found)
         return found
 
 

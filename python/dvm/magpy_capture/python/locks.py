@@ -13,11 +13,10 @@ import threading
 from typing import Any, TypeGuard
 
 from dvm import reasons
-from dvm.magpy_capture.part import Part
 from dvm.magpy_capture.path.program import describe
 from dvm.magpy_capture.path.spec import Step, refuse
-from dvm.magpy_capture.python.opaque import Named
-from dvm.magpy_capture.values import Abstract, Instance, Literal
+from dvm.magpy_capture.python.layer import PythonPart
+from dvm.magpy_capture.values import Abstract, Instance, Literal, Named
 
 LOCKS = (type(threading.Lock()), type(threading.RLock()))
 TAKING, LEAVING = ("acquire", "__enter__"), ("release", "__exit__")
@@ -33,7 +32,7 @@ def is_lock(value: Abstract) -> TypeGuard[Instance]:
     return isinstance(value, Instance) and value.cls in LOCKS
 
 
-class Locks(Part):
+class Locks(PythonPart):
     """Taking them and letting go."""
 
     needs = "indexing program"

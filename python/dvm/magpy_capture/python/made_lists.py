@@ -11,7 +11,7 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-from dvm.magpy_capture.part import Part
+from dvm.magpy_capture.objects.layer import ObjectPart
 from dvm.magpy_capture.python.kinds import is_number, may_be_view
 from dvm.magpy_capture.values import (
     Abstract,
@@ -27,10 +27,10 @@ from dvm.magpy_capture.values import (
 Load = Callable[[], list[Any]]
 
 
-class MadeLists(Part):
+class MadeLists(ObjectPart):
     """Open lists that operators and `list` make."""
 
-    needs = "containers heap indexing list_changes program"
+    needs = "heap indexing list_changes program"
 
     def repeated(self, parts: ListValue, count: Abstract, seen: Any) -> ListValue:
         """`parts * count`, of any number where that is one of the path."""
@@ -62,7 +62,7 @@ class MadeLists(Part):
             return None
         callee = self.program.constant(list)
         made = self.program.step("call", callee, [self.program.register_of(value)], ())
-        return self._made(made, lambda: self.containers.elements(value), seen)
+        return self._made(made, lambda: self.indexing.of_range(value), seen)
 
     def copied(
         self, source: ListValue, register: int, seen: Any, part: Literal | None

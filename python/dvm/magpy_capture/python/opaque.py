@@ -16,14 +16,13 @@ from typing import Any
 import numpy as np
 
 from dvm import reasons
-from dvm.magpy_capture.libraries import ELEMENTWISE, INEXACT, is_array, is_scalar
+from dvm.magpy_capture.libraries import ELEMENTWISE, INEXACT, is_array, is_scalar, makes_new
 from dvm.magpy_capture.library import Array
-from dvm.magpy_capture.numpy.tables import FRESH
-from dvm.magpy_capture.part import Part
 from dvm.magpy_capture.path.program import describe
 from dvm.magpy_capture.path.spec import refuse
-from dvm.magpy_capture.python.kinds import is_constant, is_fixed
-from dvm.magpy_capture.python.plain_code import is_made_of_function
+from dvm.magpy_capture.python.kinds import is_constant, is_fixed, name_of
+from dvm.magpy_capture.python.layer import PythonPart
+from dvm.magpy_capture.python.plain_code import is_made_of_function, runs_plainly
 from dvm.magpy_capture.python.tables import INPLACE_OPERATORS
 from dvm.magpy_capture.tensors.fresh import c_order
 from dvm.magpy_capture.values import (
@@ -31,6 +30,7 @@ from dvm.magpy_capture.values import (
     Host,
     ListValue,
     Literal,
+    Named,
     Raised,
     Sequence,
     Size,
@@ -39,20 +39,16 @@ from dvm.magpy_capture.values import (
     resolve,
 )
 
-Named = dict[str, Abstract]
 NONE = Literal(None)
 INPLACE = frozenset(INPLACE_OPERATORS.values())
 
-#: steps that may find something else behind a call of which nothing is known
-STALE = ("operator", "getattr", "class_attribute", "remake")
 
-
-class Opaque(Part):
+class Opaque(PythonPart):
     """Calls of functions that have no meaning in the graph."""
 
     needs = (
-        "array_classes arrays fancy graph heap host_arrays host_operations library "
-        "per_element program views writes written_arguments"
+        "arrays caller graph heap host_arrays host_operations ledger library memory program "
+        "rules views writes"
     )
 
     def call(self, function: Any, positional: list[Abstract], named: Named, seen: Any) -> Abstract:
@@ -63,16 +59,16 @@ class Opaque(Part):
         self.graph.check_modes()
         owner = getattr(function, "__self__", function)  # of v.reduce
         if is_made_of_function(owner):
-            self.per_element.require_plain_code(owner, self.program.constant(owner))
+            self.require_plain_code(owner, self.program.constant(owner))
         positional = [resolve(value) for value in positional]
         named = {name: resolve(value) for name, value in named.items()}
         arguments = [*positional, *named.values()]
         for argument in arguments:
             if not self.host_operations.is_pure(argument):
                 raise refuse(reasons.FUNCTION_OF, name_of(function), describe(argument))
-        if seen is None and not named and self.fancy.written_at(function, positional):
+        if seen is None and not named and self.rules.written_at(function, positional):
             return NONE
-        targets = self.written_arguments.written(function, positional, named)
+        targets = self.rules.written(function, positional, named)
         computes = function in INPLACE or isinstance(function, ELEMENTWISE)
         if not computes and any(_holds_objects(target) for target in targets):
             self._require_plain(function, arguments, targets)
@@ -103,8 +99,16 @@ class Opaque(Part):
             if isinstance(target, Tensor):
                 self.take_over(target, copies[id(target)])
         if targets:
-            self.forget_results()
+            self.program.forget_results()
         return result
+
+    def require_plain_code(self, thing: Any, register: int) -> None:
+        """C code calls the user's function out of sight: on no path may it do more than compute."""
+        test = self.program.step("call", self.program.constant(runs_plainly), [register], ())
+        self.program.guard("guard_truth", test, plain := runs_plainly(thing), key=(test,))
+        if not plain or self.ledger.stores:
+            raise refuse(reasons.CALLED_FOR_EACH, name_of(thing))
+        self.caller.pass_by_bodies()
 
     # ---- what is written
 
@@ -181,11 +185,6 @@ class Opaque(Part):
         self.graph.unowned.add(content.storage.content.value)
         self.writes.write(target, content)
 
-    def forget_results(self) -> None:
-        """What was read from host arrays so far is to be read again."""
-        for key in [key for key in self.program.known_steps if key[0] in STALE]:
-            del self.program.known_steps[key]
-
     # ---- results
 
     def _result(
@@ -226,7 +225,7 @@ class Opaque(Part):
             raise refuse(reasons.WHOSE_RESULT_SHARES_MEMORY_ARGUMENT, name_of(function))
         result = self.heap.computed(made, seen)
         gives_numbers = function is np.ndarray.tolist and isinstance(arguments[0], Tensor)
-        if not gives_numbers and not _makes_new(function):
+        if not gives_numbers and not makes_new(function):
             self._keep_apart(result, arguments)
         return result
 
@@ -248,14 +247,14 @@ class Opaque(Part):
         ]
         if not sharing:
             result = self.heap.computed(made, seen)
-            apart = _makes_new(function) or all(array_of(a).size for a in arrays)  # type: ignore[union-attr]
-            if not _makes_new(function):
+            apart = makes_new(function) or all(array_of(a).size for a in arrays)  # type: ignore[union-attr]
+            if not makes_new(function):
                 self._keep_apart(result, arrays)
             if isinstance(result, Host):
                 result.owned = apart
             elif isinstance(result, Tensor):
                 result.storage.locked = not seen.flags.writeable
-                if not _makes_new(function):  # without elements it may be a view of what is locked
+                if not makes_new(function):  # without elements it may be a view of what is locked
                     self.program.guard("guard_writeable", made, bool(seen.flags.writeable))
             return result
         base = sharing[0]
@@ -345,7 +344,7 @@ class Opaque(Part):
             for argument in self.parts_of(arguments):
                 if (array := array_of(argument)) is not None:
                     register = self.program.register_of(made)
-                    for other, _ in self.array_classes.memory_registers(
+                    for other, _ in self.memory.memory_registers(
                         self.program.register_of(argument), array
                     ):
                         pair = (register, other)
@@ -384,15 +383,6 @@ def _is_inexact(seen: Any) -> bool:
     return isinstance(seen, (float, complex, *INEXACT))
 
 
-def _makes_new(function: Any) -> bool:
-    """Whether its result is always new memory."""
-    return (
-        function in FRESH
-        or isinstance(function, ELEMENTWISE)
-        or isinstance(getattr(function, "__self__", None), ELEMENTWISE)
-    )
-
-
 def is_same(value: Abstract, wanted: Any) -> bool:
     return isinstance(value, Literal) and value.object is wanted
 
@@ -403,11 +393,4 @@ def signature_of(function: Any) -> inspect.Signature:
     return inspect.signature(function)
 
 
-def name_of(function: Any) -> str:
-    """A function's name for reasons: with its module, unless it is a builtin."""
-    module = getattr(function, "__module__", None)
-    name = getattr(function, "__qualname__", None) or getattr(function, "__name__", repr(function))
-    return f"{module}.{name}" if module and module != "builtins" else str(name)
-
-
-__all__ = ["Opaque", "array_of", "is_same", "name_of", "signature_of"]
+__all__ = ["Opaque", "array_of", "is_same", "signature_of"]

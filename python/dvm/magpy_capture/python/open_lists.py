@@ -7,22 +7,19 @@ Python itself. What would need all elements one by one makes the loop stay unrol
 from __future__ import annotations
 
 import operator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from dvm import reasons
 from dvm.magpy_capture.libraries import is_array
-from dvm.magpy_capture.part import Part
-from dvm.magpy_capture.path.spec import refuse
-from dvm.magpy_capture.python.kinds import is_number
-from dvm.magpy_capture.python.opaque import Named, name_of
+from dvm.magpy_capture.objects.layer import ObjectPart
+from dvm.magpy_capture.python.kinds import is_number, name_of
 from dvm.magpy_capture.values import (
     Abstract,
     Host,
     ListValue,
     Literal,
+    Named,
     Size,
     SliceValue,
     resolve,
@@ -46,30 +43,10 @@ COMPARED = frozenset(
 KNOWN = OF_LISTS | LISTS | {bool, len}
 
 
-@dataclass(frozen=True)
-class Unknown:
-    """The snapshot of a list of which nobody knows what it held when the program looked.
-
-    name: of the variable.
-    """
-
-    name: str
-
-
-class OpenLists(Part):
+class OpenLists(ObjectPart):
     """What is asked of lists that loops have filled."""
 
     needs = "graph heap list_changes made_lists program"
-
-    def argument(self, register: int, seen: list[Any], name: str) -> ListValue:
-        """A variable of a loop that its turns append to."""
-
-        def load() -> list[Any]:
-            raise refuse(reasons.LOOP_VARIABLE, name, "a list that its turns fill and look through")
-
-        made = ListValue(object=seen)
-        made.open(register, load)
-        return made
 
     def call(
         self, function: Any, positional: list[Abstract], named: Named, seen: Any

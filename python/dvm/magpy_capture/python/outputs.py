@@ -17,11 +17,11 @@ from typing import Any
 
 from dvm import reasons
 from dvm.magpy_capture.meanings import calls_of_each, means
-from dvm.magpy_capture.part import Part
 from dvm.magpy_capture.path.program import describe
 from dvm.magpy_capture.path.spec import Location, refuse
 from dvm.magpy_capture.python import log_records, shown_warnings
 from dvm.magpy_capture.python.kinds import PURE_TYPES
+from dvm.magpy_capture.python.layer import PythonPart
 from dvm.magpy_capture.python.log_records import (
     IS_ENABLED,
     LEVELLED,
@@ -30,13 +30,13 @@ from dvm.magpy_capture.python.log_records import (
     WITH_TRACEBACK,
     is_plain_stream,
 )
-from dvm.magpy_capture.python.opaque import Named
 from dvm.magpy_capture.values import (
     Abstract,
     DictValue,
     Host,
     Instance,
     Literal,
+    Named,
     Sequence,
     Size,
     resolve,
@@ -58,10 +58,10 @@ class Frame:
     called_at: Location
 
 
-class Outputs(Part):
+class Outputs(PythonPart):
     """Calls that a replay makes behind all else."""
 
-    needs = "calls contexts graph heap host_operations indexing ledger program python recorded sets"
+    needs = "contexts graph heap host_operations indexing ledger program python record sets"
 
     def __init__(self, function: Any) -> None:
         self.function = function  # that was recorded
@@ -165,7 +165,7 @@ class Outputs(Part):
 
     def innermost(self) -> Any:
         """The function whose body is being lowered."""
-        return self.recorded.seen(self.frames[-1].operands[-1]) if self.frames else self.function
+        return self.record.seen(self.frames[-1].operands[-1]) if self.frames else self.function
 
     def place_of_frame(
         self, level: int, beyond: str = ""
@@ -178,7 +178,7 @@ class Outputs(Part):
         frames = [(self.function, self.program.at)]
         for frame in self.frames:
             frames[-1] = (frames[-1][0], frame.called_at)
-            frames.append((self.recorded.seen(frame.operands[-1]), self.program.at))
+            frames.append((self.record.seen(frame.operands[-1]), self.program.at))
         while beyond and len(frames) > 1 and frames[-1][1][0] == beyond:
             frames.pop()
         for function, _ in frames[max(len(frames) - level, 0) :] if level else ():
@@ -233,14 +233,14 @@ class Outputs(Part):
     # ---- logging
 
     @means(logging.getLogger)
-    def get_logger(self, name: Abstract = NONE) -> Abstract:
+    def get_logger(self, name: Abstract = NONE, *, seen: Any) -> Abstract:
         """`logging.getLogger`: the one of that name, which is made where there is none."""
         known = self.indexing.plain(name)
         register = self.program.constant(known)
         fetch = lambda: self.program.step(  # noqa: E731
             "call", self.program.constant(logging.getLogger), [register], (), key=("logger", known)
         )
-        return self.heap.reach(fetch, self.calls.seen_result)
+        return self.heap.reach(fetch, seen)
 
     def is_enabled(self, logger: Abstract, level: Abstract, seen: Any) -> Abstract:
         given = [self.program.register_of(logger), self.program.register_of(level)]

@@ -12,12 +12,11 @@ from typing import Any
 
 from dvm import reasons
 from dvm.annotating import PACKAGED, is_packaged
-from dvm.magpy_capture.part import Part
 from dvm.magpy_capture.path.program import describe
 from dvm.magpy_capture.path.spec import refuse
 from dvm.magpy_capture.python.kinds import class_attribute
-from dvm.magpy_capture.python.opaque import Named
-from dvm.magpy_capture.values import Abstract, Instance, Literal, resolve
+from dvm.magpy_capture.python.layer import PythonPart
+from dvm.magpy_capture.values import Abstract, Instance, Literal, Named, resolve
 
 #: Operators of the language that leave both their operands alone.
 OPERATORS: dict[str, Any] = {
@@ -31,10 +30,10 @@ OPERATORS: dict[str, Any] = {
 SIGNS: dict[str, Any] = {"-": operator.neg, "+": operator.pos}
 
 
-class PackageObjects(Part):
+class PackageObjects(PythonPart):
     """What is called for each use of such an object."""
 
-    needs = "annotated instances lookups"
+    needs = "annotated instances"
 
     def is_of_package(self, *values: Abstract) -> bool:
         """Whether one of them is an object of a class of a leaf package."""
@@ -59,14 +58,13 @@ class PackageObjects(Part):
             raise refuse(reasons.OPERATOR, name, describe(operands[0]))
         return self.package_call(known[name], operands, {}, seen)
 
-    def package_attribute(self, base: Instance, name: str, seen: Any) -> Abstract:
+    def package_property(self, base: Instance, name: str, seen: Any) -> Abstract | None:
+        """What a property of such an object gives; None where it is none."""
         found = class_attribute(base.cls, name)
-        if isinstance(found, property):
-            self.instances.guard_class(base.cls, name, found)
-            return self.package_call(getattr, [base, Literal(name)], {}, seen)
-        value = self.lookups.plain_attribute(base, name, seen)
-        self.annotated.keep_apart_from_kept(value, seen)
-        return value
+        if not isinstance(found, property):
+            return None
+        self.instances.guard_class(base.cls, name, found)
+        return self.package_call(getattr, [base, Literal(name)], {}, seen)
 
 
 __all__ = ["OPERATORS", "SIGNS", "PackageObjects"]

@@ -14,11 +14,19 @@ import numpy as np
 
 from dvm import reasons
 from dvm.magpy_capture.libraries import is_array
-from dvm.magpy_capture.part import Part
 from dvm.magpy_capture.path.program import describe
 from dvm.magpy_capture.path.spec import refuse
-from dvm.magpy_capture.python.opaque import Named
-from dvm.magpy_capture.values import Abstract, Host, Instance, ListValue, Literal, Tensor, resolve
+from dvm.magpy_capture.python.layer import PythonPart
+from dvm.magpy_capture.values import (
+    Abstract,
+    Host,
+    Instance,
+    ListValue,
+    Literal,
+    Named,
+    Tensor,
+    resolve,
+)
 
 #: random functions that return what they draw and write into nothing
 DRAWS = frozenset(
@@ -58,7 +66,7 @@ def is_pythons(owner: Any) -> bool:
     return type(owner) is random.Random
 
 
-class Randoms(Part):
+class Randoms(PythonPart):
     """Calls of generators' methods."""
 
     needs = "graph heap host_operations opaque outputs program"
@@ -108,7 +116,7 @@ class Randoms(Part):
         for target in targets:
             if isinstance(target, Tensor):
                 self.opaque.take_over(target, copies[id(target)])
-            self.opaque.forget_results()
+            self.program.forget_results()
         return Literal(None) if seen is None else self.heap.computed(made, seen)
 
     def _draw(self, callee: int, holder: int, registers: list[int], names: tuple[str, ...]) -> int:

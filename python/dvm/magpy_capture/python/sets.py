@@ -10,7 +10,8 @@ from collections.abc import Set as AnySet
 from typing import Any
 
 from dvm import reasons
-from dvm.magpy_capture.part import Part
+from dvm.magpy_capture.meanings import methods_of
+from dvm.magpy_capture.objects.layer import ObjectPart
 from dvm.magpy_capture.path.program import describe
 from dvm.magpy_capture.path.spec import BodyRaised, refuse
 from dvm.magpy_capture.python.tables import OPERATORS
@@ -46,10 +47,10 @@ CHANGES = frozenset(
 ELEMENT_METHODS = frozenset({"add", "discard", "remove", "clear", "copy"})
 
 
-class Sets(Part):
+class Sets(ObjectPart):
     """What a path does with sets whose elements it knows."""
 
-    needs = "containers heap host_operations program"
+    needs = "containers heap host_operations identity program"
 
     def known_set(self, value: Abstract) -> AnySet[Any] | None:
         """The elements, of what takes part in the operators of sets."""
@@ -104,20 +105,26 @@ class Sets(Part):
             return all(self.is_shown(part) for part in value.elements)
         return self.host_operations.is_pure(value)
 
+    @methods_of(SetValue, OpenSet)
     def set_method(
-        self, base: SetValue | OpenSet, name: str, positional: list[Abstract]
+        self,
+        base: SetValue | OpenSet,
+        name: str,
+        positional: list[Abstract],
+        named: dict[str, Abstract],
+        seen: Any,
     ) -> Abstract:
+        if named:
+            raise refuse(reasons.METHOD_KEYWORDS, name)
         if isinstance(base, OpenSet):
             if name not in ("add", "discard"):
                 raise refuse(reasons.METHOD_OF_SET, name)
-            base.log.append(
-                Written("call", getattr(set, name), [self.containers.key(positional[0])])
-            )
+            base.log.append(Written("call", getattr(set, name), [self.identity.key(positional[0])]))
             return Literal(None)
         if name in ELEMENT_METHODS:
             if name == "copy":
                 return SetValue(set(base.elements))
-            keys = [self.containers.key(part) for part in positional]
+            keys = [self.identity.key(part) for part in positional]
             getattr(base.elements, name)(*keys)
             base.wrote(getattr(set, name), *keys)
             return Literal(None)
@@ -142,7 +149,7 @@ class Sets(Part):
         if known is not None:
             return known
         try:
-            return {self.containers.key(part) for part in self.containers.each(iterable)}
+            return {self.identity.key(part) for part in self.containers.each(iterable)}
         except BodyRaised:
             raise refuse(reasons.SET_EXCEPTION_LEAVES_HALF_CHANGED) from None
 

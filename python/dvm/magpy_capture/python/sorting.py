@@ -13,12 +13,12 @@ from functools import cmp_to_key
 from typing import Any
 
 from dvm import reasons
-from dvm.magpy_capture.meanings import means
-from dvm.magpy_capture.part import Part
+from dvm.magpy_capture.meanings import means, methods_of
 from dvm.magpy_capture.path.program import describe
 from dvm.magpy_capture.path.spec import refuse
 from dvm.magpy_capture.python.functions import NONE
 from dvm.magpy_capture.python.kinds import is_fixed
+from dvm.magpy_capture.python.layer import PythonPart
 from dvm.magpy_capture.python.tables import OPERATORS
 from dvm.magpy_capture.values import (
     Abstract,
@@ -27,6 +27,7 @@ from dvm.magpy_capture.values import (
     Instance,
     ListValue,
     Literal,
+    Named,
     Sequence,
     SetValue,
     Size,
@@ -39,24 +40,30 @@ FALSE = Literal(False)
 ORDERS = OPERATORS["compare"]
 
 
-class Sorting(Part):
+class Sorting(PythonPart):
     """Puts abstract values in order."""
 
-    needs = "callbacks calls containers heap host_operations indexing program python"
+    needs = "caller containers heap host_operations indexing program python"
 
     @means(sorted)
     def sort_list(
-        self, iterable: Abstract, /, *, key: Abstract = NONE, reverse: Abstract = FALSE
+        self,
+        iterable: Abstract,
+        /,
+        *,
+        key: Abstract = NONE,
+        reverse: Abstract = FALSE,
+        seen: Any,
     ) -> Abstract:
         iterable = resolve(iterable)
         if not is_none(key):
             return self._sorted_by(
-                key, self.containers.elements(iterable), bool(self.indexing.plain(reverse))
+                key, self.containers.elements(iterable), bool(self.indexing.plain(reverse)), seen
             )
         if isinstance(iterable, SetValue):
             parts: list[Abstract] = [Literal(part) for part in iterable.elements]
         elif isinstance(iterable, (Tensor, Host)):
-            return self._sorted_by_host(iterable, reverse, self.calls.seen_result)
+            return self._sorted_by_host(iterable, reverse, seen)
         else:
             parts = [resolve(part) for part in self.containers.elements(iterable)]
         alike = all(map(self._is_number, parts)) or all(map(self._is_text, parts))
@@ -70,13 +77,34 @@ class Sorting(Part):
         by_python = cmp_to_key(lambda a, b: -1 if self.is_less(a, b) else 1)
         return ListValue(sorted(parts, key=by_python, reverse=bool(self.indexing.plain(reverse))))
 
-    def _sorted_by(self, key: Abstract, parts: list[Abstract], reverse: bool) -> Abstract:
+    @methods_of(ListValue, names=["sort"])
+    def sort_in_place(
+        self, base: ListValue, name: str, positional: list[Abstract], named: Named, seen: Any
+    ) -> Abstract:
+        """The list is empty meanwhile, as Python's own is; where a key raises, it is as before."""
+        if positional:
+            raise refuse(reasons.METHOD_OF, name, describe(base))
+        parts = list(base.elements)
+        base.wrote("replace")
+        base.elements.clear()
+        try:
+            ordered = self.containers.elements(self.sort_list(Sequence(parts), **named, seen=None))
+            if base.elements:
+                raise refuse(reasons.LIST_CHANGES_WHILE_SORTED)
+            parts = ordered
+        finally:
+            base.elements[:] = parts
+        return NONE
+
+    def _sorted_by(
+        self, key: Abstract, parts: list[Abstract], reverse: bool, seen: Any
+    ) -> Abstract:
         """All keys first, as Python has it, and then the order of the keys."""
-        keys = [resolve(self.callbacks.apply(key, [part])) for part in parts]
-        ranked, seen = self.ordered(keys, parts, reverse), self.calls.seen_result
+        keys = [resolve(self.caller.apply(key, [part])) for part in parts]
+        ranked = self.ordered(keys, parts, reverse)
         if type(seen) is list:
             for part, real in zip(ranked, self.heap.snapshots.get(id(seen), seen), strict=True):
-                self.callbacks.assume(part, real)
+                self.caller.assume(part, real)
         return ListValue(ranked, object=seen)
 
     def ordered(self, keys: list[Abstract], parts: list[Any], reverse: bool) -> list[Any]:
@@ -92,7 +120,7 @@ class Sorting(Part):
         best: Abstract | None = None
         most: Abstract = NONE
         for part in parts:
-            rank = resolve(part if is_none(key) else self.callbacks.apply(key, [part]))
+            rank = resolve(part if is_none(key) else self.caller.apply(key, [part]))
             if best is None or self._ordered(better, rank, most):
                 best, most = part, rank
         return None if best is None else resolve(best)
@@ -101,7 +129,7 @@ class Sorting(Part):
         if not self.host_operations.is_pure(numbers):
             raise refuse(reasons.SORTED, describe(numbers))
         named = {"reverse": Literal(bool(self.indexing.plain(reverse)))}
-        return self.calls.host_call(self.program.constant(sorted), [numbers], named, seen)
+        return self.host_operations.host_call(self.program.constant(sorted), [numbers], named, seen)
 
     def _is_number(self, value: Abstract) -> bool:
         if isinstance(value, Size) or (isinstance(value, Tensor) and value.is_scalar):
@@ -133,10 +161,10 @@ class Sorting(Part):
         if name == "==" and (a is b or (_is_same(a, b))):
             return True
         if isinstance(a, CompareKey) and isinstance(b, CompareKey):
-            order = resolve(self.callbacks.apply(a.function, [a.value, b.value]))
+            order = resolve(self.caller.apply(a.function, [a.value, b.value]))
             return self._compare(name, order, Literal(0))
         if isinstance(a, Instance) or isinstance(b, Instance):
-            return self.python.decided(self.callbacks.operated("compare", name, a, b))
+            return self.python.decided(self.caller.operated("compare", name, a, b))
         for value in (a, b):
             if not is_fixed(value) and not self._is_number(value) and not self._is_text(value):
                 raise refuse(reasons.SORTED_BY, describe(value))

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dvm import classes
-from dvm.magpy_capture.part import Part
+from dvm.magpy_capture.path.layer import PathPart
 from dvm.magpy_capture.path.program import is_long_text
 from dvm.magpy_capture.values import Abstract, Host, Literal
 
@@ -39,7 +39,7 @@ class KnownValues:
     pinned: set[Place] = field(default_factory=set)
 
 
-class Varying(Part):
+class Varying(PathPart):
     """The texts, lengths and places of one call."""
 
     needs = "program"

@@ -12,9 +12,10 @@ from typing import Any
 
 from dvm import _dvm, reasons
 from dvm.magpy_capture.library import Array
-from dvm.magpy_capture.part import Part
+from dvm.magpy_capture.path.materialiser import Materialiser
 from dvm.magpy_capture.path.spec import refuse
 from dvm.magpy_capture.tensors.fresh import Order, c_order
+from dvm.magpy_capture.tensors.layer import TensorPart
 from dvm.magpy_capture.values import (
     Abstract,
     Content,
@@ -28,10 +29,16 @@ from dvm.magpy_capture.values import (
 INDICES = (int, type(None), type(Ellipsis))
 
 
-class Arrays(Part):
+class Arrays(TensorPart, Materialiser):
     """Builds tensors with NumPy's rules."""
 
-    needs = "graph library program updates views"
+    needs = "graph library program"
+
+    def __init__(self) -> None:
+        self.external_arrays: list[Tensor] = []  # of the caller, that the program has met
+
+    def has_written_arrays(self) -> bool:
+        return any(tensor.storage.written for tensor in self.external_arrays)
 
     # ---- from and to the host
 
@@ -104,8 +111,8 @@ class Arrays(Part):
             register = self.graph.leave(self.value_of(value), "numpy")
             self.scalar_owner(register, value.storage)
             return register
-        if self.is_stale(value):
-            self.views.decide(value)
+        if value.maybe is not None and self.is_stale(value):
+            value.maybe.decide()
         if value.base is None and value.storage.locked:
             return self.object_register(value)
         if value.base is not None and value.remake is not None:
@@ -144,8 +151,8 @@ class Arrays(Part):
         if value.leaving is not None:
             value.leaving()
             value.leaving = None
-        if self.is_stale(value) or self.is_early(value):
-            self.views.decide(value)
+        if value.maybe is not None and (self.is_stale(value) or self.is_early(value)):
+            value.maybe.decide()
         if value.is_scalar and value.base is not None:  # NumPy took the view's one element
             value.memory, value.base = Storage(Content(self.value_of(value))), None
         storage = value.storage
@@ -204,14 +211,22 @@ class Arrays(Part):
         self.graph.taken.add(root)
         return self.graph.leave(content, "array", order)
 
+    def layout_register(self, t: Tensor) -> int:
+        """A host array with the strides that the program's own one has."""
+        if t.base is not None:
+            return self.remade(t, self.layout_register(t.base))
+        if t.storage.external:
+            return t.storage.register
+        return self.tensor_register(t)
+
     # ---- contents
 
     def value_of(self, t: Tensor) -> int:
         """The graph value of the present content, axes in order of memory."""
-        if self.is_stale(t):
-            self.views.decide(t)
+        if t.maybe is not None and self.is_stale(t):
+            t.maybe.decide()
         if t.base is None:
-            return self.updates.content(t.storage.content)
+            return t.storage.content.read()
         if t.cached is None or t.cached[0] != t.storage.version:
             assert t.view is not None
             t.unchecked = False

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 
 from dvm import _dvm, reasons
 from dvm.magpy_capture.numpy.einsum_text import Layout, Path, memory_order, sizes_that_matter
-from dvm.magpy_capture.part import Part
 from dvm.magpy_capture.path.graphs import same_shape
 from dvm.magpy_capture.path.spec import refuse
 from dvm.magpy_capture.tensors.fresh import Order, adjacent_runs, c_order
+from dvm.magpy_capture.tensors.layer import TensorPart
 from dvm.magpy_capture.values import Tensor
 
 #: dtype of a product -> dtypes in which it is computed: of the factors, and of their sums.
@@ -42,10 +42,10 @@ class Factor:
     labels: tuple[str, ...]
 
 
-class Contractions(Part):
+class Contractions(TensorPart):
     """Products of factors, pair by pair."""
 
-    needs = "arrays elementwise graph indexing layouts shapes updates views"
+    needs = "arrays elementwise graph layouts sizes updates views"
 
     def matrices(self, a: int, b: int, dtype: str) -> int:
         """Products of matrices of one dtype, in that dtype."""
@@ -74,13 +74,13 @@ class Contractions(Part):
                 known = sizes.setdefault(name, size)
                 if name in stretched:
                     sizes[name] = self.elementwise.broadcast_dim(known, size)
-                elif self.indexing.observed(known) != self.indexing.observed(size):
+                elif self.sizes.observed(known) != self.sizes.observed(size):
                     raise refuse(reasons.SUM_OVER_UNEQUAL_SIZES)
                 else:
                     sizes[name] = size if known.constant is None else known
                     pairs.append((known, size))
         for known, size in pairs:
-            self.elementwise.require_equal(known, size)
+            self.sizes.require_equal(known, size)
         return sizes
 
     def as_it_lies(self, t: Tensor, sizes: SequenceOf[_dvm.Dim]) -> tuple[int, Order]:
@@ -150,9 +150,9 @@ class Contractions(Part):
         for dim, name in short.items():
             if name not in sizes_that_matter(*question, path):
                 continue
-            if self.shapes.is_size(dim, 1):
+            if self.sizes.is_size(dim, 1):
                 small.append((name, 1))
-            elif dim not in kept and self.shapes.is_size(dim, 0):
+            elif dim not in kept and self.sizes.is_size(dim, 0):
                 small.append((name, 0))
         return memory_order(*question, tuple(small), path)
 

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence as SequenceOf
 
 from dvm import _dvm
-from dvm.magpy_capture.part import Part
 from dvm.magpy_capture.tensors.fresh import Order, c_order, fresh
+from dvm.magpy_capture.tensors.layer import TensorPart
 from dvm.magpy_capture.values import (
     Tensor,
 )
 
 
-class Elementwise(Part):
+class Elementwise(TensorPart):
     """Elementwise steps on tensors."""
 
-    needs = "arrays graph indexing k_order layouts program"
+    needs = "arrays graph layouts rules sizes"
 
     def cast(self, t: Tensor, dtype: str) -> Tensor:
         if t.dtype == dtype:
@@ -28,7 +28,7 @@ class Elementwise(Part):
 
     def copy(self, t: Tensor, order: Order | None = None) -> Tensor:
         """New memory with the same elements (K order by default)."""
-        order = self.k_order.copied_order(t) if order is None else order
+        order = self.rules.copied_order(t) if order is None else order
         return fresh(
             self.graph.copy_value(self.layouts.arranged(t, order)), t.dtype, t.shape, order
         )
@@ -57,16 +57,16 @@ class Elementwise(Part):
         if (
             self.is_derived(a)
             and self.is_derived(b)
-            and self.indexing.observed(a) == self.indexing.observed(b)
+            and self.sizes.observed(a) == self.sizes.observed(b)
         ):
             # Halves, rests and clipped ranges that meet are equal by the program's design. Their
             # bcast() would grow with every step of it.
-            self.require_equal(a, b)
+            self.sizes.require_equal(a, b)
             return a
         products = [dim for dim in (a, b) if dim in self.graph.product_sizes]
-        if products and self.indexing.observed(a) == self.indexing.observed(b) != 1:
+        if products and self.sizes.observed(a) == self.sizes.observed(b) != 1:
             # A bias has the size of the columns it is added to, so that their kernel may add it.
-            self.require_equal(a, b)
+            self.sizes.require_equal(a, b)
             return products[0]
         result = a.bcast(b)
         self.graph.broadcast_of[result] = parts[0] | parts[1]
@@ -77,15 +77,11 @@ class Elementwise(Part):
         """Whether the size is more than a polynomial of sizes: a quotient, a rest, a maximum."""
         return not dim.is_polynomial
 
-    def require_equal(self, a: _dvm.Dim, b: _dvm.Dim) -> None:
-        """The path is for calls in which these sizes are equal."""
-        self.program.require_all_equal([a], [b])
-
     def apply(
         self, op: str, operands: SequenceOf[Tensor], dtype: str, order: Order | None = None
     ) -> Tensor:
         shape = self.common_shape(operands)
-        order = self.k_order.result_order(operands, len(shape)) if order is None else order
+        order = self.rules.result_order(operands, len(shape)) if order is None else order
         stored = [shape[axis] for axis in order]
         values = [
             self.graph.broadcast_value(self.layouts.arranged(t, order), stored) for t in operands

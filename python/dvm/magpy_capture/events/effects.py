@@ -13,6 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from dvm import reasons
+from dvm.magpy_capture.events.layer import WalkPart
 from dvm.magpy_capture.path.graphs import numbers_of
 from dvm.magpy_capture.path.ledger import Called, Stored
 from dvm.magpy_capture.path.program import describe
@@ -41,26 +42,20 @@ from dvm.magpy_capture.values import (
     SetValue,
     Size,
     SliceValue,
-    Storage,
     Tensor,
     Written,
+    of_key,
     resolve,
 )
 
 if TYPE_CHECKING:
-    from dvm.magpy_capture.lowering import Lowering
-    from dvm.magpy_capture.tensors.written_parts import PartWrite
+    pass
 
 #: Steps that can miss: never after `commit`.
 FETCHES = (
     *("variable", "cell", "cell_of", "contents", "preset", "attribute", "item", "key", "cached"),
     *("run", "iterate", "raises"),
 )
-
-#: So many parts of an array of the caller's are written one by one whatever its size; any number
-#: where there are so many bytes for each (in the recorded call), which take as long to copy.
-MOST_PARTS = 64
-BYTES_OF_PART = 1 << 12
 
 #: Steps that compute nothing, besides guards.
 LOOKS = frozenset(
@@ -71,26 +66,28 @@ QUIET_MODES = frozenset({"ignore", "warn", "print"})
 ARRAY = ("array", None)  # kind and order of an output that is a new array in C order
 
 
-class Finisher:
+class Effects(WalkPart):
     """Materialises what outlives the path. Containers are built after `commit`, arrays before."""
 
-    def __init__(self, lowering: Lowering) -> None:
-        self.lowering = lowering
+    needs = (
+        "arrays callees graph heap host_arrays instances ledger locks memory outputs program "
+        "updates views writes"
+    )
+
+    def __init__(self) -> None:
         self.built: dict[int, int] = {}  # id of an abstract container -> register
-        self.pending: list[tuple[Any, ...]] = []  # steps after commit
         self.kept: list[Abstract] = []
 
     # ---- arrays and scalars: before commit
 
     def prepare(self, value: Abstract, seen: set[int]) -> None:
         """Compute every array and scalar that `value` leads to."""
-        low = self.lowering
         value = resolve(value)
         if id(value) in seen:
             return
         seen.add(id(value))
         if isinstance(value, Tensor):
-            low.arrays.object_register(value)
+            self.arrays.object_register(value)
         elif isinstance(value, (Sequence, ListValue, DequeValue)):
             for part in self._parts_that_leave(value):
                 self.prepare(part, seen)
@@ -100,10 +97,10 @@ class Finisher:
             if value.register >= 0 and not value.changed:
                 return
             for key, part in value.stores:
-                low.program.register_of(key)
+                self.program.register_of(key)
                 self.prepare(part, seen)
             for name, part in value.items.items() if value.is_read else ():
-                self.prepare(low.containers.of_key(name), seen)
+                self.prepare(of_key(name), seen)
                 self.prepare(part, seen)
         elif isinstance(value, Instance):
             names = value.attributes if value.register < 0 else value.changed
@@ -118,21 +115,21 @@ class Finisher:
             for part in (value.start, value.stop, value.step):
                 self.prepare(part, seen)
         elif isinstance(value, Host):
-            low.host_arrays.leaving_host(value)
+            self.host_arrays.leaving_host(value)
         elif isinstance(value, (Size, RangeValue, IdNumber)):
-            low.program.register_of(value)
+            self.program.register_of(value)
         elif isinstance(value, Literal):
             self.literal(value)
         elif isinstance(value, SetValue):
             for key in value.elements if value.register < 0 else ():
-                self.prepare(low.containers.of_key(key), seen)
+                self.prepare(of_key(key), seen)
             for entry in value.log:
                 for part in entry.given:
                     self.prepare(part, seen)
         elif isinstance(value, OpenSet):
             for entry in value.log:
                 for key in entry.given:
-                    self.prepare(low.containers.of_key(key), seen)
+                    self.prepare(of_key(key), seen)
         elif not isinstance(value, FunctionValue):
             raise refuse(reasons.LEAVES_FUNCTION, describe(value))
 
@@ -149,28 +146,27 @@ class Finisher:
 
     def literal(self, value: Literal) -> int:
         """A register with the object, or with a new one of its value."""
-        held = int(self.lowering.program.constant(value.object))
+        held = int(self.program.constant(value.object))
         if not value.made:
             return held
         if value.host < 0:
-            kind = self.lowering.program.constant(type(value.object))
-            value.host = int(self.lowering.program.step("call", kind, [held], ()))
+            kind = self.program.constant(type(value.object))
+            value.host = int(self.program.step("call", kind, [held], ()))
         return value.host
 
     # ---- objects: after commit
 
     def build(self, value: Abstract) -> int:
         """A register with the object itself; each abstract object becomes one object."""
-        low = self.lowering
         value = resolve(value)
         if isinstance(value, Tensor):
-            return int(low.arrays.object_register(value))
+            return int(self.arrays.object_register(value))
         if isinstance(value, Literal):
             return self.literal(value)
         if isinstance(value, Host):
-            return int(low.host_arrays.leaving_host(value))
+            return int(self.host_arrays.leaving_host(value))
         if isinstance(value, (Size, RangeValue, SliceValue, IdNumber)):
-            return int(low.program.register_of(value))
+            return int(self.program.register_of(value))
         if id(value) in self.built:
             return self.built[id(value)]
         self.kept.append(value)
@@ -181,27 +177,24 @@ class Finisher:
         return self._make(value)
 
     def _make(self, value: Abstract) -> int:
-        low = self.lowering
         if isinstance(value, Sequence):
-            made = low.program.step("tuple", [self.build(part) for part in value.elements])
+            made = self.program.step("tuple", [self.build(part) for part in value.elements])
             if value.cls is not tuple:
-                maker = low.program.constant(value.cls._make)  # type: ignore[attr-defined]
-                made = low.program.step("call", maker, [made], ())
+                maker = self.program.constant(value.cls._make)  # type: ignore[attr-defined]
+                made = self.program.step("call", maker, [made], ())
             self.built[id(value)] = made
             return int(made)
         if isinstance(value, Method):
             base = self.build(value.base)
             if value.bound:
-                parts = [low.program.constant(value.function), base]
-                binder = low.program.constant(types.MethodType)
-                return int(low.program.step("call", binder, parts, ()))
-            return int(low.program.step("getattr", base, value.name))
+                parts = [self.program.constant(value.function), base]
+                binder = self.program.constant(types.MethodType)
+                return int(self.program.step("call", binder, parts, ()))
+            return int(self.program.step("getattr", base, value.name))
         if isinstance(value, Closure):
             raise refuse(reasons.FUNCTION_MADE_INSIDE_LEAVES_FUNCTION)
         if isinstance(value, SetValue):
-            made = low.program.step(
-                "set", [self.build(low.containers.of_key(part)) for part in value.elements]
-            )
+            made = self.program.step("set", [self.build(of_key(part)) for part in value.elements])
             self.built[id(value)] = made
             return int(made)
         # These may contain themselves: made empty, then filled.
@@ -214,67 +207,68 @@ class Finisher:
             self.fill_instance(value, made, list(value.attributes))
         elif isinstance(value, ListValue):
             if not self._leads_to(value, value):
-                made = low.program.step("list", [self.build(part) for part in value.elements])
+                made = self.program.step("list", [self.build(part) for part in value.elements])
                 self.built[id(value)] = made
             else:
-                made = self.built[id(value)] = low.program.step("list", [])
+                made = self.built[id(value)] = self.program.step("list", [])
                 parts = [self.build(part) for part in value.elements]
-                low.program.steps.append(("list_replace", made, parts))
+                self.program.steps.append(("list_replace", made, parts))
         elif isinstance(value, DequeValue):
-            arguments = [low.program.step("list", []), low.program.constant(value.elements.maxlen)]
-            made = low.program.step("call", low.program.constant(deque), arguments, ())
+            arguments = [
+                self.program.step("list", []),
+                self.program.constant(value.elements.maxlen),
+            ]
+            made = self.program.step("call", self.program.constant(deque), arguments, ())
             self.built[id(value)] = made
             self.extend(deque.extend, made, value.elements)
         elif isinstance(value, OrderedValue):
-            made = self.built[id(value)] = low.program.step(
-                "call", low.program.constant(value.cls), [], ()
+            made = self.built[id(value)] = self.program.step(
+                "call", self.program.constant(value.cls), [], ()
             )
             self.fill_dict(value, made)
         elif isinstance(value, DefaultDict):
             is_counter = isinstance(value, CounterValue)
-            maker = low.program.constant(Counter if is_counter else defaultdict)
+            maker = self.program.constant(Counter if is_counter else defaultdict)
             given = [] if is_counter else [self.build(value.factory)]
-            made = self.built[id(value)] = low.program.step("call", maker, given, ())
+            made = self.built[id(value)] = self.program.step("call", maker, given, ())
             self.fill_dict(value, made)
         else:
-            made = self.built[id(value)] = low.program.step("dict", [])
+            made = self.built[id(value)] = self.program.step("dict", [])
             self.fill_dict(value, made)
         return int(made)
 
     def _new(self, value: Instance) -> int:
         """A new object, empty; of a tuple with its elements, for these cannot change."""
-        low = self.lowering
-        low.program.check_shared(value.cls)
+        self.program.check_shared(value.cls)
         base = value.cls if kind_of(value.cls) else base_of(value.cls)
         if base is None:
-            return int(low.program.step("instance", value.cls))
-        given = [low.program.constant(value.cls)]
+            return int(self.program.step("instance", value.cls))
+        given = [self.program.constant(value.cls)]
         if isinstance(value.content, Sequence):
             given.append(
-                low.program.step("tuple", [self.build(part) for part in value.content.elements])
+                self.program.step("tuple", [self.build(part) for part in value.content.elements])
             )
-        made = int(low.program.step("call", low.program.constant(base.__new__), given, ()))
+        made = int(self.program.step("call", self.program.constant(base.__new__), given, ()))
         factory = getattr(value.content, "factory", None)
         if factory is not None:
-            low.program.steps.append(
+            self.program.steps.append(
                 ("set_attribute", made, "default_factory", self.build(factory))
             )
         return made
 
     def extend(self, method: Any, register: int, parts: Iterable[Abstract]) -> None:
         """Append to a list or a deque, by its own method."""
-        self.call(method, [register, self.lowering.program.step("list", [*map(self.build, parts)])])
+        self.call(method, [register, self.program.step("list", [*map(self.build, parts)])])
 
     def call(self, function: Any, registers: list[int], names: tuple[str, ...] = ()) -> None:
         """An effect that is a call."""
-        low = self.lowering
-        low.program.steps.append(
-            ("effect", low.program.register(), low.program.constant(function), registers, names)
+        self.program.steps.append(
+            ("effect", self.program.register(), self.program.constant(function), registers, names)
         )
 
     def entries(self, changed: list[Abstract]) -> Iterator[tuple[int, Callable[[], None]]]:
         """What is done behind the commit: its place in the program's order, and what emits it."""
-        ledger = self.lowering.ledger
+        ledger = self.ledger
         for stored in ledger.stores.values():
             yield stored.order, partial(self.store, stored)
         for called in ledger.called:
@@ -294,19 +288,19 @@ class Finisher:
     def prepare_stored(self, stored: Stored, seen: set[int]) -> None:
         """Compute its value, and have what it is stored in."""
         if stored.scope == "cell":
-            stored.holder = self.lowering.callees.cell_register(stored.holder)
+            stored.holder = self.callees.cell_register(stored.holder)
         elif stored.scope == "attribute":
-            self.lowering.program.constant(stored.holder)
+            self.program.constant(stored.holder)
         self.prepare(stored.value, seen)
 
     def store(self, stored: Stored) -> None:
-        steps, built = self.lowering.program.steps, self.build(stored.value)
+        steps, built = self.program.steps, self.build(stored.value)
         if stored.scope == "variable":
             steps.append(("set_variable", stored.holder, stored.name, built))
         elif stored.scope == "cell":
             steps.append(("set_cell", stored.holder, built))
         else:
-            holder = self.lowering.program.constant(stored.holder)
+            holder = self.program.constant(stored.holder)
             steps.append(("set_attribute", holder, stored.name, built))
 
     def call_again(self, called: Called) -> None:
@@ -318,27 +312,27 @@ class Finisher:
     def replace(self, value: ListValue | DequeValue) -> None:
         """All that is in a list of the caller."""
         parts = [self.build(part) for part in value.elements]
-        self.lowering.program.steps.append(("list_replace", value.register, parts))
+        self.program.steps.append(("list_replace", value.register, parts))
 
     def write_back(
         self, value: ListValue | DequeValue | SetValue | OpenSet, entry: Written
     ) -> None:
         """What was done to a container of the caller, and no more: others may write elsewhere."""
-        low, register = self.lowering, value.register
+        register = value.register
         if isinstance(value, OpenSet):
-            parts = map(self.build, map(low.containers.of_key, entry.given))
+            parts = map(self.build, map(of_key, entry.given))
             return self.call(entry.key, [register, *parts])
         if entry.what == "extend":
             kind = deque if isinstance(value, DequeValue) else list
             return self.extend(kind.extend, register, entry.given)
         given = [
-            low.program.constant(part) if isinstance(part, int) else self.build(part)
+            self.program.constant(part) if isinstance(part, int) else self.build(part)
             for part in entry.given
         ]
         if entry.what == "set":
-            self.set_item(value, register, low.program.constant(entry.key), *given)
+            self.set_item(value, register, self.program.constant(entry.key), *given)
         elif entry.what == "delete":
-            self.delete_item(value, register, low.program.constant(entry.key))
+            self.delete_item(value, register, self.program.constant(entry.key))
         else:
             self.call(entry.key, [register, *given])
 
@@ -347,13 +341,13 @@ class Finisher:
         if getattr(value, "owner", None) is not None:
             self.call(value.cls.__setitem__, [register, key, item])
         else:
-            self.lowering.program.steps.append(("set_item", register, key, item))
+            self.program.steps.append(("set_item", register, key, item))
 
     def delete_item(self, value: Abstract, register: int, key: int) -> None:
         if getattr(value, "owner", None) is not None:
             self.call(value.cls.__delitem__, [register, key])
         else:
-            self.lowering.program.steps.append(("delete_item", register, key))
+            self.program.steps.append(("delete_item", register, key))
 
     def _leads_to(self, start: Abstract, target: Abstract) -> bool:
         stack, seen = list(start.elements), set()
@@ -375,7 +369,7 @@ class Finisher:
     def fill_dict(self, value: DictValue, register: int) -> None:
         if not value.is_read:
             for key, item in value.stores:
-                place = self.lowering.program.register_of(key)
+                place = self.program.register_of(key)
                 self.set_item(value, register, place, self.build(item))
             return
         if value.register >= 0:
@@ -388,10 +382,10 @@ class Finisher:
         for key, item in value.items.items():
             flat += [self._key(key), self.build(item)]
         if flat:
-            self.lowering.program.steps.append(("dict_fill", register, flat))
+            self.program.steps.append(("dict_fill", register, flat))
 
     def _key(self, key: Any) -> int:
-        return self.build(self.lowering.containers.of_key(key))
+        return self.build(of_key(key))
 
     def _write_items(self, value: DictValue, register: int) -> None:
         """What became of the items of one of the caller: somebody may iterate over the others."""
@@ -413,7 +407,7 @@ class Finisher:
                 self.set_item(value, register, self._key(key), self.build(item))
 
     def fill_instance(self, value: Instance, register: int, names: list[str]) -> None:
-        steps = self.lowering.program.steps
+        steps = self.program.steps
         for name in names:
             part = value.attributes[name]
             if isinstance(part, Gone):
@@ -424,49 +418,126 @@ class Finisher:
             if class_attribute(value.cls, "__setattr__") is inherited(value.cls, "__setattr__"):
                 steps.append(("set_attribute", register, name, built))
             else:  # the class's own has run, or was passed by (as in a frozen dataclass)
-                setter = self.lowering.program.constant(object.__setattr__)
-                arguments = [register, self.lowering.program.constant(name), built]
-                steps.append(("effect", self.lowering.program.register(), setter, arguments, ()))
+                setter = self.program.constant(object.__setattr__)
+                arguments = [register, self.program.constant(name), built]
+                steps.append(("effect", self.program.register(), setter, arguments, ()))
 
+    def finish(self, result: Abstract) -> None:
+        """Append the end of the path: computations left, `commit`, effects, `return`."""
+        if not self.graph.leaves_modes:
+            raise refuse(reasons.ERRSTATE_OUTLIVES_FUNCTION)
+        if not self.locks.leaves_locks:
+            raise refuse(reasons.LOCK_OUTLIVES_FUNCTION)
+        changed = self._changed_objects()
+        seen: set[int] = set()
+        for value in changed:
+            self.prepare(value, seen)
+        for stored in self.ledger.stores.values():
+            self.prepare_stored(stored, seen)
+        for called in self.ledger.called:
+            for argument in called.arguments:
+                if not isinstance(argument, int):
+                    self.prepare(argument, seen)
+        self.prepare(result, seen)
+        writes, views = self._array_effects()
+        self._keep_apart(changed)
+        self.views.compute_fallible()
+        if changed or writes or self.ledger.stores:
+            self.outputs.guard_outputs()
+        if writes:
+            self.graph.put_segment_last()
+        self.program.steps.append(("commit",))
+        self.program.steps.extend(writes)
+        for _, emit in sorted(self.entries(changed), key=lambda entry: entry[0]):
+            emit()
+        returned = self.build(result)
+        if self.locks.taken:
+            self.program.steps.append(("unlock",))
+        self.program.steps.append(("return", returned))
+        if all(step[0] == "copyto" for step in writes):
+            self._name_targets([step[1:] for step in writes], views)
+        behind = self.program.steps[self.program.steps.index(("commit",)) :]
+        if any(step[0].startswith("guard") or step[0] in FETCHES for step in behind):
+            raise refuse(reasons.OBJECT_WOULD_BE_LOOKED_AFTER)
 
-def finish(low: Lowering, result: Abstract) -> None:
-    """Append the end of the path: computations left, `commit`, effects, `return`."""
-    if not low.graph.leaves_modes:
-        raise refuse(reasons.ERRSTATE_OUTLIVES_FUNCTION)
-    if not low.locks.leaves_locks:
-        raise refuse(reasons.LOCK_OUTLIVES_FUNCTION)
-    end = Finisher(low)
-    changed = _changed_objects(low)
-    seen: set[int] = set()
-    for value in changed:
-        end.prepare(value, seen)
-    for stored in low.ledger.stores.values():
-        end.prepare_stored(stored, seen)
-    for called in low.ledger.called:
-        for argument in called.arguments:
-            if not isinstance(argument, int):
-                end.prepare(argument, seen)
-    end.prepare(result, seen)
-    writes, views = _array_effects(low)
-    _keep_apart(low, changed)
-    low.views.compute_fallible()
-    if changed or writes or low.ledger.stores:
-        low.outputs.guard_outputs()
-    if writes:
-        low.graph.put_segment_last()
-    low.program.steps.append(("commit",))
-    low.program.steps.extend(writes)
-    for _, emit in sorted(end.entries(changed), key=lambda entry: entry[0]):
-        emit()
-    returned = end.build(result)
-    if low.locks.taken:
-        low.program.steps.append(("unlock",))
-    low.program.steps.append(("return", returned))
-    if all(step[0] == "copyto" for step in writes):
-        _name_targets(low, [step[1:] for step in writes], views)
-    behind = low.program.steps[low.program.steps.index(("commit",)) :]
-    if any(step[0].startswith("guard") or step[0] in FETCHES for step in behind):
-        raise refuse(reasons.OBJECT_WOULD_BE_LOOKED_AFTER)
+    def _name_targets(self, copies: list[Any], views: set[int]) -> None:
+        """Let the segment before `commit` write into arrays of the caller, where nobody can tell.
+
+        If it gives the replay up then, the original must write the same arrays, not having read
+        what they hold now: nothing but the segment computes, and no error state raises. That it
+        reads none of them either, and that no check comes too late, is asked of the Plan and of the
+        call (cpp/capture/replay/targets.h).
+        """
+        commit = self.program.steps.index(("commit",))
+        name, segment, *_ = self.program.steps[commit - 1]
+        if not copies or name != "segment" or not set(segment.modes) <= QUIET_MODES:
+            return
+        for kind, *operands in self.program.steps[: commit - 1]:
+            is_view = kind in ("operator", "call") and operands[0] in views  # of what is written
+            if kind not in LOOKS and kind[:6] != "guard_" and not is_view:
+                return
+        made = {register for _, register, kind, order in segment.outputs if (kind, order) == ARRAY}
+        named = Counter(numbers_of(self.program.steps[commit:]))
+        if all(source in made and named[source] == 1 for _, source in copies):
+            segment.targets = {source: target for target, source in copies}
+
+    def _changed_objects(self) -> list[Abstract]:
+        """The caller's objects whose own state the program changed; the content of one apart."""
+        reached = [value for value in self.heap.reached.values() if not isinstance(value, Tensor)]
+        contents = [getattr(value, "content", None) for value in reached]
+        return [
+            value
+            for value in [*reached, *contents]
+            if value is not None
+            and getattr(value, "register", -1) >= 0
+            and getattr(value, "changed", False)
+        ]
+
+    def _keep_apart(self, changed: list[Abstract]) -> None:
+        """A changed object of the caller is none of the others it reached in another way."""
+        for value in changed:
+            value = getattr(value, "owner", None) or value
+            if isinstance(value, Instance):
+                self.instances.guard_own_dict(value)
+            for other in self.heap.reached.values():
+                if other is not value and type(other) is type(value) and other.register >= 0:
+                    if getattr(other, "cls", None) is getattr(value, "cls", None):
+                        self.program.guard("guard_same", value.register, other.register, False)
+        for stored in self.ledger.changed_attributes():
+            for other in self.heap.reached.values():
+                if isinstance(other, FunctionValue) and other.object is not stored.holder:
+                    owner = self.program.constant(stored.holder)
+                    self.program.guard("guard_same", other.register, owner, False)
+
+    def _array_effects(self) -> tuple[list[Any], set[int]]:
+        """Steps that write the caller's arrays, in program order, and the views written through."""
+        effects: list[Any] = []
+        for private in self.memory.private_arrays:
+            effects.append(("copyto", private.home, private.register))
+        written = [tensor for tensor in self.arrays.external_arrays if tensor.storage.written]
+        in_parts = {id(t.storage) for t in written if self.writes.leaves_in_parts(t.storage)}
+        views: set[int] = set()
+        touched: set[int] = set()  # contents at entry that the steps so far have changed
+        late: set[int] = set()  # arrays that lack what was written so far
+        for write in self.updates.part_writes:
+            storage = write.view.storage
+            if id(storage) in in_parts:
+                effects.append(self.writes.part_effect(write, late, touched, views))
+            else:
+                late.add(id(storage))
+            touched.add(storage.initial)
+        for tensor in written:
+            storage = tensor.storage
+            value = storage.initial if id(storage) in in_parts else storage.content.read()
+            if value == storage.initial:
+                continue
+            if self.graph.is_home(self.graph.root(value)):
+                value = self.graph.copy_value(
+                    value
+                )  # another array of the caller: as it was at entry
+            order = None if tensor.order == tuple(range(tensor.rank)) else tensor.order
+            effects.append(("copyto", storage.register, self.graph.leave(value, "array", order)))
+        return effects, views
 
 
 def _is_replaced(value: ListValue | DequeValue) -> bool:
@@ -478,113 +549,4 @@ def _is_handed_on(value: Abstract) -> bool:
     return isinstance(value, ListValue) and value.register < 0 and value.untouched_register >= 0
 
 
-def _name_targets(low: Lowering, copies: list[Any], views: set[int]) -> None:
-    """Let the segment before `commit` write into arrays of the caller, where nobody can tell.
-
-    If it gives the replay up then, the original must write the same arrays, not having read what
-    they hold now: nothing but the segment computes, and no error state raises. That it reads none
-    of them either, and that no check comes too late, is asked of the Plan and of the call
-    (cpp/capture/replay/targets.h).
-    """
-    commit = low.program.steps.index(("commit",))
-    name, segment, *_ = low.program.steps[commit - 1]
-    if not copies or name != "segment" or not set(segment.modes) <= QUIET_MODES:
-        return
-    for kind, *operands in low.program.steps[: commit - 1]:
-        is_view = kind in ("operator", "call") and operands[0] in views  # of what is written
-        if kind not in LOOKS and kind[:6] != "guard_" and not is_view:
-            return
-    made = {register for _, register, kind, order in segment.outputs if (kind, order) == ARRAY}
-    named = Counter(numbers_of(low.program.steps[commit:]))
-    if all(source in made and named[source] == 1 for _, source in copies):
-        segment.targets = {source: target for target, source in copies}
-
-
-def _changed_objects(low: Lowering) -> list[Abstract]:
-    """The caller's objects whose own state the program changed; the content of one apart."""
-    reached = [value for value in low.heap.reached.values() if not isinstance(value, Tensor)]
-    contents = [getattr(value, "content", None) for value in reached]
-    return [
-        value
-        for value in [*reached, *contents]
-        if value is not None
-        and getattr(value, "register", -1) >= 0
-        and getattr(value, "changed", False)
-    ]
-
-
-def _keep_apart(low: Lowering, changed: list[Abstract]) -> None:
-    """A changed object of the caller is none of the others it reached in another way."""
-    for value in changed:
-        value = getattr(value, "owner", None) or value
-        if isinstance(value, Instance):
-            low.instances.guard_own_dict(value)
-        for other in low.heap.reached.values():
-            if other is not value and type(other) is type(value) and other.register >= 0:
-                if getattr(other, "cls", None) is getattr(value, "cls", None):
-                    low.program.guard("guard_same", value.register, other.register, False)
-    for stored in low.ledger.changed_attributes():
-        for other in low.heap.reached.values():
-            if isinstance(other, FunctionValue) and other.object is not stored.holder:
-                owner = low.program.constant(stored.holder)
-                low.program.guard("guard_same", other.register, owner, False)
-
-
-def part_effect(
-    low: Lowering, write: PartWrite, late: set[int], touched: set[int], views: set[int]
-) -> tuple[Any, ...]:
-    """The step that repeats a write on the array itself.
-
-    late: arrays that lack what was written so far. touched: contents at entry that the steps so far
-    have changed. views: gets those that it writes through.
-    """
-    low.updates.forgo(write.content)
-    place = low.writes.place_of(write.view, write.view.storage, views)
-    original = write.original
-    if write.key >= 0:
-        return ("set_item", place, write.key, write.source)
-    if original is not None and id(original.storage) not in late:
-        return ("copyto", place, low.writes.place_of(original, original.storage, views))
-    return ("copyto", place, low.writes.source_of(write, touched))
-
-
-def leaves_in_parts(low: Lowering, storage: Storage) -> bool:
-    """Whether each write is made on the array itself, and not all of it copied there and back.
-
-    Many parts of a small array cost more than that.
-    """
-    writes = storage.writes
-    if storage.in_copy:
-        return False
-    if len(writes) > MOST_PARTS and storage.object.nbytes < len(writes) * BYTES_OF_PART:
-        return False
-    return all(write.key >= 0 or low.writes.is_part(write) for write in writes)
-
-
-def _array_effects(low: Lowering) -> tuple[list[Any], set[int]]:
-    """Steps that write the caller's arrays, in program order, and the views they write through."""
-    effects: list[Any] = []
-    for private in low.memory.private_arrays:
-        effects.append(("copyto", private.home, private.register))
-    written = [tensor for tensor in low.memory.external_arrays if tensor.storage.written]
-    in_parts = {id(t.storage) for t in written if leaves_in_parts(low, t.storage)}
-    views: set[int] = set()
-    touched: set[int] = set()  # contents at entry that the steps so far have changed
-    late: set[int] = set()  # arrays that lack what was written so far
-    for write in low.updates.part_writes:
-        storage = write.view.storage
-        if id(storage) in in_parts:
-            effects.append(part_effect(low, write, late, touched, views))
-        else:
-            late.add(id(storage))
-        touched.add(storage.initial)
-    for tensor in written:
-        storage = tensor.storage
-        value = storage.initial if id(storage) in in_parts else low.updates.content(storage.content)
-        if value == storage.initial:
-            continue
-        if low.graph.is_home(low.graph.root(value)):
-            value = low.graph.copy_value(value)  # another array of the caller: as it was at entry
-        order = None if tensor.order == tuple(range(tensor.rank)) else tensor.order
-        effects.append(("copyto", storage.register, low.graph.leave(value, "array", order)))
-    return effects, views
+__all__ = ["Effects"]

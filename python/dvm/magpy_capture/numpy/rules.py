@@ -1,4 +1,4 @@
-"""The memory order of NumPy's results where none is asked for (K order)."""
+"""What NumPy rules of results: their dtype, and their memory order where none is asked for."""
 
 from __future__ import annotations
 
@@ -8,18 +8,22 @@ from typing import Any
 import numpy as np
 
 from dvm import _dvm
-from dvm.magpy_capture.part import Part
+from dvm.magpy_capture.numpy.layer import NumpyPart
+from dvm.magpy_capture.numpy.tables import BINARY_OPERATORS
 from dvm.magpy_capture.path.graphs import same_shape
 from dvm.magpy_capture.tensors.fresh import Order, c_order
+from dvm.magpy_capture.tensors.rules import Rules
 from dvm.magpy_capture.values import (
+    Abstract,
+    Named,
     Tensor,
 )
 
 
-class KOrder(Part):
-    """K order, which NumPy's own iterator tells on small arrays."""
+class NumpyRules(NumpyPart, Rules):
+    """Promotion as NumPy has it, and K order, which its own iterator tells on small arrays."""
 
-    needs = "elementwise layouts"
+    needs = "array_classes elementwise fancy layouts promotion sizes ufuncs written_arguments"
 
     def result_order(self, operands: SequenceOf[Tensor], rank: int) -> Order:
         """The memory order NumPy gives to an elementwise result (K order).
@@ -44,7 +48,7 @@ class KOrder(Part):
             own = sizes[rank - t.rank :].copy()
             for axis, dim in enumerate(t.shape):
                 settled = alike and dim == shape[axis + rank - t.rank]
-                one = self.is_one_at_most(dim) or not (settled or self.layouts.is_not_one(dim))
+                one = self.is_one_at_most(dim) or not (settled or self.sizes.is_not_one(dim))
                 if one or still >> axis & 1:
                     own[axis] = 1
             stored = np.zeros([own[axis] for axis in order], np.uint8)
@@ -62,6 +66,27 @@ class KOrder(Part):
         repeated = self.layouts.repeated_axes(t)
         return tuple(sorted(self.layouts.order_in_memory(t), key=lambda axis: repeated >> axis & 1))
 
+    def operand(self, operand: Abstract, dtype: str) -> Tensor:
+        return self.promotion.operand(operand, dtype)
+
+    def operator(self, name: str, operands: list[Abstract]) -> Tensor:
+        return self.ufuncs.apply(np.absolute if name == "abs" else BINARY_OPERATORS[name], operands)
+
+    def is_integer_scalar(self, *values: Abstract) -> bool:
+        return self.ufuncs.is_integer_scalar(*values)
+
+    def written(self, function: Any, positional: list[Abstract], named: Named) -> list[Abstract]:
+        return self.written_arguments.written(function, positional, named)
+
+    def is_opaque_class(self, cls: type) -> bool:
+        return self.array_classes.is_opaque_class(cls)
+
+    def is_array_class(self, thing: Any) -> bool:
+        return self.array_classes.is_array_class(thing)
+
+    def written_at(self, function: Any, positional: list[Abstract]) -> bool:
+        return self.fancy.written_at(function, positional)
+
     @staticmethod
     def is_one_at_most(dim: _dvm.Dim) -> bool:
         """Whether the size is 1, or 0 (and then there is nothing to lie in any order): `x[:1]`."""
@@ -71,4 +96,4 @@ class KOrder(Part):
         return name == "min" and limit.constant == 1
 
 
-__all__ = ["KOrder"]
+__all__ = ["NumpyRules"]
