@@ -36,7 +36,7 @@ EFFECTS = (
     *("list_replace", "dict_fill"),
 )
 #: fetches of a part: step -> the register of the whole is its second operand
-PARTS = ("item", "key", "attribute", "getattr")
+PARTS = ("item", "key", "attribute", "class_attribute", "getattr")
 #: a view of an array, whose register comes next: it may be written for it
 VIEW = ("operator", "getitem")
 WHOLES = (list, tuple, dict)
