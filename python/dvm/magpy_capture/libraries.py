@@ -25,6 +25,28 @@ EQUALS: tuple[Any, ...] = tuple(library.dtype for library in LIBRARIES)
 DESCRIBING: tuple[Any, ...] = tuple(kind for library in LIBRARIES for kind in library.describing)
 
 
+def library_of(value: Any) -> Library:
+    """Whose array or scalar it is.
+
+    Raises:
+        TypeError: if it is neither.
+    """
+    for library in LIBRARIES:
+        if issubclass(type(value), (library.array, library.scalar)):
+            return library
+    raise TypeError(type(value))
+
+
+def fits_graph(value: Any) -> bool:
+    """Whether it is an array that a Graph can hold."""
+    return any(library.fits_graph(value) for library in LIBRARIES)
+
+
+def is_held(scalar: Any) -> bool:
+    """Whether it is a scalar of a library, of a dtype that a Graph has."""
+    return is_scalar(scalar) and library_of(scalar).is_held(scalar)
+
+
 def is_array(value: Any) -> bool:
     """Whether it is an array of any class; `isinstance` would ask an object of the user's."""
     return issubclass(type(value), ARRAYS)
@@ -86,6 +108,14 @@ __all__ = [
         "SCALARS",
         "UNCHANGING",
     ),
-    *("has_equals", "is_array", "is_function", "is_plain_array", "is_scalar", "is_single"),
-    *("is_told", "makes_new", "owned", "writes"),
+    *(
+        "fits_graph",
+        "has_equals",
+        "is_array",
+        "is_function",
+        "is_plain_array",
+        "is_scalar",
+        "is_single",
+    ),
+    *("is_held", "is_told", "library_of", "makes_new", "owned", "writes"),
 ]

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 if TYPE_CHECKING:
     from dvm import _dvm
+    from dvm.magpy_capture.library import Library
 
 
 @dataclass(eq=False)
@@ -104,11 +105,13 @@ class Storage:
 
     A write makes a new one, so that reads before and after it keep theirs.
 
+    library: whose array it is.
     register: the host array itself, of one that the caller passed in.
     initial: the content at entry, of one that the caller passed in.
     """
 
     content: Content
+    library: Library
     register: int = -1
     initial: int = -1
     object: Any = None
@@ -205,6 +208,11 @@ class Tensor:
     @property
     def storage(self) -> Storage:
         return self.memory if self.base is None else self.base.storage
+
+    @property
+    def library(self) -> Library:
+        """The library of arrays whose rules are its own."""
+        return self.storage.library
 
     @property
     def order(self) -> tuple[int, ...]:

@@ -74,8 +74,8 @@ class Methods(WalkPart):
 
     needs = (
         "annotated caches containers contexts exceptions host_operations indexing instances "
-        "library locks lookups meanings opaque open_lists outputs program python randoms "
-        "reductions ufunc_methods"
+        "locks lookups meanings opaque open_lists outputs program python randoms reductions "
+        "ufunc_methods"
     )
 
     def call_method(
@@ -197,7 +197,7 @@ class Methods(WalkPart):
         if base.is_scalar and name in SCALAR_METHODS:
             return self.pure_method(base, name, positional, named, seen)
         meaning = METHODS.get(name)
-        owner = self.library.class_of(base.dtype, base.is_scalar)
+        owner = base.library.class_of(base.dtype, base.is_scalar)
         function = getattr(owner, name, None)
         if meaning is None:
             if name not in PURE_METHODS | WRITING_METHODS:

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from typing import Any
 
 from dvm import _dvm, classes, reasons
-from dvm.magpy_capture.libraries import is_array
+from dvm.magpy_capture.libraries import is_array, library_of
 from dvm.magpy_capture.library import Array
 from dvm.magpy_capture.loops.known import PLAIN, Entry, Given, KnownLoops, Rolled
 from dvm.magpy_capture.loops.layer import LoopPart
@@ -62,8 +62,8 @@ class Loops(LoopPart, LoopPolicy):
     """Chooses the loops that are rolled, and lowers them."""
 
     needs = (
-        "arrays callbacks graph heap ledger lent library list_changes loop_lists memory opaque "
-        "program record recorded written_beside"
+        "arrays callbacks graph heap ledger lent list_changes loop_lists memory opaque program "
+        "record recorded written_beside"
     )
 
     def __init__(
@@ -543,7 +543,7 @@ class Loops(LoopPart, LoopPolicy):
             if each.is_the_callers:
                 continue
             known = each.value.object
-            if known is not None and self.library.may_share(known, seen):
+            if known is not None and library_of(known).may_share(known, seen):
                 raise refuse(reasons.LOOP_VIEW, name)
             pair = (register, each.register)
             self.program.guard("guard_same", *pair, False)

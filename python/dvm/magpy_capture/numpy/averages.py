@@ -13,9 +13,9 @@ import numpy as np
 from dvm import reasons
 from dvm.magpy_capture.meanings import means
 from dvm.magpy_capture.numpy.expressions import Expression
+from dvm.magpy_capture.numpy.fresh import fresh
 from dvm.magpy_capture.numpy.ufuncs import ABSENT, FALSE, NONE, TRUE, ZERO
 from dvm.magpy_capture.path.spec import refuse
-from dvm.magpy_capture.tensors.fresh import fresh
 from dvm.magpy_capture.values import Abstract, Literal, Sequence, Size, Tensor, is_literal, is_none
 
 if TYPE_CHECKING:

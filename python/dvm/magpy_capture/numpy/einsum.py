@@ -14,11 +14,12 @@ import numpy as np
 from dvm import reasons
 from dvm.magpy_capture.meanings import means
 from dvm.magpy_capture.numpy.einsum_text import Path, Subscripts, parsed, path_by_sizes
+from dvm.magpy_capture.numpy.fresh import fresh
 from dvm.magpy_capture.numpy.ufuncs import FALSE, NONE
 from dvm.magpy_capture.path.program import describe
 from dvm.magpy_capture.path.spec import refuse
 from dvm.magpy_capture.tensors.contractions import Factor, Sizes
-from dvm.magpy_capture.tensors.fresh import Order, c_order, fresh
+from dvm.magpy_capture.tensors.fresh import Order, c_order
 from dvm.magpy_capture.values import Abstract, Host, Literal, Size, Tensor, is_none, resolve
 
 if TYPE_CHECKING:

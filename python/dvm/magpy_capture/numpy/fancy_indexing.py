@@ -15,11 +15,12 @@ import numpy as np
 
 from dvm import _dvm
 from dvm.magpy_capture.meanings import means
+from dvm.magpy_capture.numpy.fresh import fresh
 from dvm.magpy_capture.numpy.layer import NumpyPart
 from dvm.magpy_capture.numpy.tables import UFUNCS
 from dvm.magpy_capture.path.graphs import same_shape
 from dvm.magpy_capture.path.spec import NotCapturable
-from dvm.magpy_capture.tensors.fresh import Order, c_order, fresh
+from dvm.magpy_capture.tensors.fresh import Order, c_order
 from dvm.magpy_capture.tensors.indexing import index_parts
 from dvm.magpy_capture.values import (
     Abstract,

@@ -18,7 +18,7 @@ import numpy as np
 
 from dvm import reasons
 from dvm.classes import names_in
-from dvm.magpy_capture.libraries import ARRAYS
+from dvm.magpy_capture.libraries import ARRAYS, fits_graph
 from dvm.magpy_capture.meanings import adopts
 from dvm.magpy_capture.objects.layer import ObjectPart
 from dvm.magpy_capture.path.program import describe
@@ -136,7 +136,7 @@ class HostArrays(ObjectPart):
         self, made: int, base: Host, seen: Array, remake: Callable[[int], int] | None
     ) -> Abstract:
         root = base.root
-        if not self.library.fits_graph(seen) or root.home >= 0 or id(root.object) in self.on_host:
+        if not fits_graph(seen) or root.home >= 0 or id(root.object) in self.on_host:
             self.program.guard_type(made, seen)
             if root.home >= 0:  # where it is a copy, it is made of the content
                 if seen.size:

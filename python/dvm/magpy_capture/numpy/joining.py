@@ -8,9 +8,9 @@ from collections.abc import Sized
 import numpy as np
 
 from dvm import _dvm, reasons
+from dvm.magpy_capture.numpy.fresh import fresh
 from dvm.magpy_capture.numpy.layer import NumpyPart
 from dvm.magpy_capture.path.spec import refuse
-from dvm.magpy_capture.tensors.fresh import fresh
 from dvm.magpy_capture.values import Tensor
 
 MAX_PARTS = 128

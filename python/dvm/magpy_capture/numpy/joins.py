@@ -12,10 +12,11 @@ from dvm import _dvm, reasons
 from dvm.magpy_capture.meanings import means
 from dvm.magpy_capture.numpy import moves as numpy_moves
 from dvm.magpy_capture.numpy.expressions import Expression, arrays
+from dvm.magpy_capture.numpy.fresh import fresh
 from dvm.magpy_capture.numpy.ranges import every_element
 from dvm.magpy_capture.numpy.ufuncs import NONE, ZERO
 from dvm.magpy_capture.path.spec import refuse
-from dvm.magpy_capture.tensors.fresh import c_order, fresh
+from dvm.magpy_capture.tensors.fresh import c_order
 from dvm.magpy_capture.values import (
     Abstract,
     ListValue,

@@ -11,10 +11,11 @@ import numpy as np
 from dvm import _dvm, reasons
 from dvm.magpy_capture.meanings import means
 from dvm.magpy_capture.numpy import ranges as numpy_ranges
+from dvm.magpy_capture.numpy.fresh import fresh
 from dvm.magpy_capture.numpy.ufuncs import NONE, ZERO
 from dvm.magpy_capture.path.program import describe
 from dvm.magpy_capture.path.spec import refuse
-from dvm.magpy_capture.tensors.fresh import c_order, fresh
+from dvm.magpy_capture.tensors.fresh import c_order
 from dvm.magpy_capture.values import (
     Abstract,
     Content,
@@ -320,7 +321,7 @@ def _own_if_once(lower: NumpyPart, made: Tensor, counts: SequenceOf[_dvm.Dim]) -
     once = [lower.sizes.is_one(count) for count in counts]
     if not all(once):
         return
-    made.memory = Storage(Content(lower.arrays.value_of(made)))
+    made.memory = Storage(Content(lower.arrays.value_of(made)), made.library)
     made.base = made.view = made.write = made.remake = None
 
 

@@ -15,10 +15,10 @@ from dvm.magpy_capture.meanings import means
 from dvm.magpy_capture.numpy import joins as numpy_joins
 from dvm.magpy_capture.numpy import ranges as numpy_ranges
 from dvm.magpy_capture.numpy import reductions
+from dvm.magpy_capture.numpy.fresh import fresh
 from dvm.magpy_capture.numpy.ufuncs import FALSE, NONE, ZERO
 from dvm.magpy_capture.path.program import describe
 from dvm.magpy_capture.path.spec import refuse
-from dvm.magpy_capture.tensors.fresh import fresh
 from dvm.magpy_capture.values import Abstract, Literal, Tensor, is_none
 
 if TYPE_CHECKING:

@@ -12,11 +12,12 @@ from collections.abc import Sequence as SequenceOf
 import numpy as np
 
 from dvm import reasons
+from dvm.magpy_capture.numpy.fresh import fresh
 from dvm.magpy_capture.numpy.layer import NumpyPart
 from dvm.magpy_capture.numpy.tables import UFUNCS
 from dvm.magpy_capture.path.program import describe
 from dvm.magpy_capture.path.spec import refuse
-from dvm.magpy_capture.tensors.fresh import Order, fresh
+from dvm.magpy_capture.tensors.fresh import Order
 from dvm.magpy_capture.values import Literal, Tensor
 
 #: Of halves these keep the result of a whole run of the loop as a float.

@@ -8,11 +8,11 @@ import numpy as np
 
 from dvm import _dvm, reasons
 from dvm.magpy_capture.meanings import means
+from dvm.magpy_capture.numpy.fresh import fresh
 from dvm.magpy_capture.numpy.layer import NumpyPart
 from dvm.magpy_capture.numpy.ufuncs import NONE, ZERO
 from dvm.magpy_capture.path.program import describe
 from dvm.magpy_capture.path.spec import refuse
-from dvm.magpy_capture.tensors.fresh import fresh
 from dvm.magpy_capture.values import Abstract, Literal, Sequence, SliceValue, Tensor, is_none
 
 

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dvm.magpy_capture.meanings import means
+from dvm.magpy_capture.numpy.fresh import fresh
 from dvm.magpy_capture.numpy.layer import NumpyPart
 from dvm.magpy_capture.numpy.ufuncs import FALSE, NONE
 from dvm.magpy_capture.python.opaque import signature_of
-from dvm.magpy_capture.tensors.fresh import fresh
 from dvm.magpy_capture.values import Abstract, Literal, Tensor, is_none
 
 if TYPE_CHECKING:

@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 
 from dvm import reasons
+from dvm.magpy_capture.numpy.fresh import fresh
 from dvm.magpy_capture.numpy.layer import NumpyPart
 from dvm.magpy_capture.numpy.tables import UFUNCS
 from dvm.magpy_capture.numpy.ufuncs import ABSENT, FALSE, NONE, TRUE, ZERO
 from dvm.magpy_capture.path.program import describe
 from dvm.magpy_capture.path.spec import NotCapturable, refuse
-from dvm.magpy_capture.tensors.fresh import fresh
 from dvm.magpy_capture.values import (
     Abstract,
     Literal,

@@ -11,12 +11,13 @@ import numpy as np
 from dvm import reasons
 from dvm.magpy_capture.meanings import Meaning, calls_of
 from dvm.magpy_capture.numpy.dtypes import NAMES, is_supported
+from dvm.magpy_capture.numpy.fresh import fresh
 from dvm.magpy_capture.numpy.layer import NumpyPart
 from dvm.magpy_capture.numpy.tables import UFUNCS, VECTORS
 from dvm.magpy_capture.path.program import describe
 from dvm.magpy_capture.path.spec import NotCapturable, refuse
 from dvm.magpy_capture.python.kinds import is_fixed
-from dvm.magpy_capture.tensors.fresh import Order, fresh
+from dvm.magpy_capture.tensors.fresh import Order
 from dvm.magpy_capture.values import (
     Abstract,
     Host,

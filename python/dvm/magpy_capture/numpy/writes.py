@@ -8,11 +8,11 @@ import numpy as np
 
 from dvm import reasons
 from dvm.magpy_capture.meanings import means
+from dvm.magpy_capture.numpy.fresh import fresh
 from dvm.magpy_capture.numpy.ranges import every_element
 from dvm.magpy_capture.numpy.ufuncs import FALSE, TRUE
 from dvm.magpy_capture.path.program import describe
 from dvm.magpy_capture.path.spec import refuse
-from dvm.magpy_capture.tensors.fresh import fresh
 from dvm.magpy_capture.values import Abstract, Literal, Sequence, Tensor, is_literal
 
 if TYPE_CHECKING:

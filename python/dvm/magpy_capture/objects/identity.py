@@ -38,7 +38,7 @@ from dvm.magpy_capture.values import (
 class Identity(ObjectPart):
     """What `is`, `type` and hashes ask."""
 
-    needs = "indexing instances library loop_policy program varying"
+    needs = "indexing instances loop_policy program varying"
 
     def __init__(self) -> None:
         self.keys: list[Instance | IdNumber] = []  # that were used as such
@@ -80,7 +80,7 @@ class Identity(ObjectPart):
     def class_of(self, value: Abstract) -> type:
         value = resolve(value)
         if isinstance(value, Tensor):
-            return self.library.class_of(value.dtype, value.is_scalar)
+            return value.library.class_of(value.dtype, value.is_scalar)
         if isinstance(value, (Literal, Host, Raised)):
             return type(value.object)
         if isinstance(value, (Sequence, Instance, ListValue, DictValue, DequeValue)):

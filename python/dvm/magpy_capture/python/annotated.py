@@ -11,7 +11,7 @@ from typing import Any
 
 from dvm import reasons
 from dvm.annotating import PACKAGED, Annotation, is_packaged
-from dvm.magpy_capture.libraries import ARRAYS, SCALARS
+from dvm.magpy_capture.libraries import ARRAYS, SCALARS, library_of
 from dvm.magpy_capture.path.program import describe
 from dvm.magpy_capture.path.spec import refuse
 from dvm.magpy_capture.python.held_functions import runs_own_code
@@ -48,7 +48,7 @@ METHODS = frozenset(
 class AnnotatedCalls(PythonPart):
     """What each annotation allows."""
 
-    needs = "arrays graph heap host_operations ledger library locks memory opaque program"
+    needs = "arrays graph heap host_operations ledger locks memory opaque program"
 
     def __init__(self) -> None:
         self._kept_arrays: list[tuple[int, Any]] = []  # which objects of leaf packages may keep
@@ -167,7 +167,7 @@ class AnnotatedCalls(PythonPart):
         if not isinstance(result, Tensor) or result.is_scalar:
             return
         for register, array in self._kept_arrays:
-            if array is None or self.library.may_share(array, seen):
+            if array is None or library_of(array).may_share(array, seen):
                 result.storage.frozen = True
             else:
                 pair = (self.program.register_of(result), register)

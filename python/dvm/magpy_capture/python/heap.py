@@ -14,7 +14,14 @@ from typing import Any
 
 from dvm import _dvm, reasons
 from dvm.classes import is_mutable_class
-from dvm.magpy_capture.libraries import has_equals, is_array, is_scalar, is_single
+from dvm.magpy_capture.libraries import (
+    fits_graph,
+    has_equals,
+    is_array,
+    is_held,
+    is_single,
+    library_of,
+)
 from dvm.magpy_capture.meanings import ADOPTS, Meaning
 from dvm.magpy_capture.objects.layer import ObjectPart
 from dvm.magpy_capture.path.spec import refuse
@@ -46,7 +53,7 @@ from dvm.magpy_capture.values import (
 class Objects(ObjectPart):
     """The heap of one path."""
 
-    needs = "arrays library meanings memory program record varying"
+    needs = "arrays meanings memory program record varying"
 
     def __init__(self, snapshots: dict[int, Any]) -> None:
         self.reached: dict[int, Abstract] = {}  # id of a mutable object -> its value
@@ -105,7 +112,7 @@ class Objects(ObjectPart):
         """
         self.program.check_time()
         kind = type(seen)
-        if self.library.fits_graph(seen):
+        if fits_graph(seen):
             self.program.guard("guard_signature", register, seen, key=(register,))
             if external and id(seen) in self.memory.joint:
                 return self.memory.joined(register, seen, self.reach)
@@ -113,7 +120,7 @@ class Objects(ObjectPart):
             if external:
                 self.memory.meet(tensor)
             return tensor
-        if is_scalar(seen) and self.library.is_held(seen):
+        if is_held(seen):
             self.program.guard_type(register, seen)
             return self.arrays.tensor_of_scalar(register, seen)
         if kind is bool and not external:  # only a branch on it steers the program
@@ -152,7 +159,7 @@ class Objects(ObjectPart):
         if self.is_plain_instance(seen):
             return Instance(kind, register=register, object=seen)
         if is_array(seen):
-            return self._adopted(ADOPTS[id(self.library.array)], register, seen, external)
+            return self._adopted(ADOPTS[id(library_of(seen).array)], register, seen, external)
         return Host(register, seen, made=not external)
 
     def _adopted(self, meaning: Meaning, register: int, seen: Any, external: bool) -> Any:

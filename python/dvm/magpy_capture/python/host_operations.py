@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from dvm import reasons
-from dvm.magpy_capture.libraries import ARRAYS, SCALARS, is_array, is_scalar, is_single
+from dvm.magpy_capture.libraries import ARRAYS, SCALARS, is_array, is_scalar, is_single, library_of
 from dvm.magpy_capture.library import Array
 from dvm.magpy_capture.objects.layer import ObjectPart
 from dvm.magpy_capture.path.program import describe
@@ -46,7 +46,7 @@ ARRAY_OPERATORS: dict[tuple[str, int], Any] = {
 class HostOperations(ObjectPart):
     """Operators that run no code of the user and change nothing."""
 
-    needs = "graph heap host_arrays library program rules"
+    needs = "graph heap host_arrays program rules"
 
     def is_pure(self, value: Abstract) -> bool:
         """Whether operators on `value` run no code of the user and change nothing."""
@@ -112,7 +112,7 @@ class HostOperations(ObjectPart):
         base = operands[0]
         if isinstance(base, Host) and is_array(base.object):
             empty = name == "getitem" and not seen.size  # it may be one where there is something
-            is_view = empty or self.library.may_share(base.object, seen)
+            is_view = empty or library_of(base.object).may_share(base.object, seen)
             if name == "getitem" and base.root.home >= 0:
                 self.host_arrays.guard_view(made, base.register, is_view)
             if is_view:

@@ -16,7 +16,15 @@ from typing import Any
 import numpy as np
 
 from dvm import reasons
-from dvm.magpy_capture.libraries import ELEMENTWISE, INEXACT, is_array, is_scalar, makes_new
+from dvm.magpy_capture.libraries import (
+    ELEMENTWISE,
+    INEXACT,
+    fits_graph,
+    is_array,
+    is_scalar,
+    library_of,
+    makes_new,
+)
 from dvm.magpy_capture.library import Array
 from dvm.magpy_capture.path.program import describe
 from dvm.magpy_capture.path.spec import refuse
@@ -47,8 +55,8 @@ class Opaque(PythonPart):
     """Calls of functions that have no meaning in the graph."""
 
     needs = (
-        "arrays caller graph heap host_arrays host_operations ledger library memory program "
-        "rules views writes"
+        "arrays caller graph heap host_arrays host_operations ledger memory program rules views "
+        "writes"
     )
 
     def call(self, function: Any, positional: list[Abstract], named: Named, seen: Any) -> Abstract:
@@ -144,14 +152,14 @@ class Opaque(PythonPart):
 
         From here on nobody may write them.
         """
-        if not is_array(seen) or self.library.fits_graph(seen):
+        if not is_array(seen) or fits_graph(seen):
             return {}
         shared = {}
         for part in self.parts_of(arguments):
             array = array_of(part)
             if not isinstance(part, Tensor) or part.is_scalar or array is None:
                 continue
-            if self.library.may_share(array, seen):
+            if library_of(array).may_share(array, seen):
                 if part.storage.external and part.storage.written:
                     raise refuse(reasons.VIEW_ARRAY_WRITTEN)
                 shared[id(part)] = self.arrays.object_register(part)
@@ -243,7 +251,7 @@ class Opaque(PythonPart):
         sharing = [
             part
             for part in arrays
-            if array_of(part) is seen or self.library.may_share(array_of(part), seen)
+            if array_of(part) is seen or library_of(array_of(part)).may_share(array_of(part), seen)
         ]
         if not sharing:
             result = self.heap.computed(made, seen)
@@ -258,7 +266,7 @@ class Opaque(PythonPart):
                     self.program.guard("guard_writeable", made, bool(seen.flags.writeable))
             return result
         base = sharing[0]
-        if not self.library.fits_graph(seen) and all(isinstance(part, Tensor) for part in sharing):
+        if not fits_graph(seen) and all(isinstance(part, Tensor) for part in sharing):
             return self.heap.computed(made, seen)  # of which all are frozen
         if len(sharing) > 1:
             raise refuse(reasons.WHOSE_RESULT_SHARES_MEMORY_ARGUMENTS, name_of(function))
@@ -355,7 +363,7 @@ class Opaque(PythonPart):
         return any(
             is_array(result)
             and array_of(part) is not None
-            and self.library.may_share(array_of(part), result)
+            and library_of(array_of(part)).may_share(array_of(part), result)
             for part in self.parts_of(arguments)
             for result in results
         )

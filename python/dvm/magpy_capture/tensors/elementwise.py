@@ -21,7 +21,7 @@ class Elementwise(TensorPart):
         if t.dtype == dtype:
             return t
         value = self.graph.cast_value(self.arrays.value_of(t), dtype)
-        made = fresh(value, dtype, t.shape, t.order, is_scalar=t.is_scalar)
+        made = fresh(value, dtype, t.shape, t.order, library=t.library, is_scalar=t.is_scalar)
         if t.loose:
             made.loose, made.cast_of = True, t.cast_of or t
         return made
@@ -29,9 +29,8 @@ class Elementwise(TensorPart):
     def copy(self, t: Tensor, order: Order | None = None) -> Tensor:
         """New memory with the same elements (K order by default)."""
         order = self.rules.copied_order(t) if order is None else order
-        return fresh(
-            self.graph.copy_value(self.layouts.arranged(t, order)), t.dtype, t.shape, order
-        )
+        value = self.graph.copy_value(self.layouts.arranged(t, order))
+        return fresh(value, t.dtype, t.shape, order, library=t.library)
 
     def common_shape(self, operands: SequenceOf[Tensor]) -> list[_dvm.Dim]:
         return self.broadcast_shape([t.shape for t in operands])
@@ -87,12 +86,12 @@ class Elementwise(TensorPart):
             self.graph.broadcast_value(self.layouts.arranged(t, order), stored) for t in operands
         ]
         value = self.graph.elementwise_value(op, values)
-        return fresh(value, dtype, shape, order, is_scalar=not shape)
+        return fresh(value, dtype, shape, order, library=operands[0].library, is_scalar=not shape)
 
     def broadcast(self, t: Tensor, shape: SequenceOf[_dvm.Dim]) -> Tensor:
         """The content repeated to `shape`, in C order, as new memory."""
         value = self.graph.broadcast_value(self.layouts.arranged(t, c_order(len(shape))), shape)
-        return fresh(value, t.dtype, shape)
+        return fresh(value, t.dtype, shape, library=t.library)
 
 
 __all__ = ["Elementwise"]

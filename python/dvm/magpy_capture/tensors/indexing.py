@@ -215,7 +215,8 @@ class Indexing(TensorPart):
         """
         parts = index_parts(key)
         if t.is_scalar and parts:  # its value is put into an array, of which the result is a view
-            t = fresh(self.graph.copy_value(self.arrays.value_of(t)), t.dtype, [], ())
+            copy = self.graph.copy_value(self.arrays.value_of(t))
+            t = fresh(copy, t.dtype, [], (), library=t.library)
         selection = self.select(t, parts)
         stored_starts = [selection.starts[axis] for axis in t.order]
         stored_steps = [selection.steps[axis] for axis in t.order]
@@ -245,7 +246,8 @@ class Indexing(TensorPart):
             return self.updates.update_value(base, value, stored_starts, stored_steps)
 
         if not shape and not any(_is(part, Ellipsis) for part in parts):
-            return fresh(view(self.arrays.value_of(t)), t.dtype, [], is_scalar=True)
+            element = view(self.arrays.value_of(t))
+            return fresh(element, t.dtype, [], library=t.library, is_scalar=True)
         made = self.arrays.view_of(
             t, shape, order, view, write, ("getitem", [key]), contiguous=whole
         )

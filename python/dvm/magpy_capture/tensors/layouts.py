@@ -16,7 +16,7 @@ from dvm.magpy_capture.values import (
 class Layouts(TensorPart):
     """How tensors lie in memory."""
 
-    needs = "arrays graph library program views"
+    needs = "arrays graph program views"
 
     def arranged(self, t: Tensor, order: Order) -> int:
         """The content with the axes in the given order of memory.
@@ -41,11 +41,11 @@ class Layouts(TensorPart):
 
     def order_in_memory(self, t: Tensor) -> Order:
         """The order in which NumPy takes the axes; in which the graph has them is `t.order`."""
-        return tuple(self.library.layout(self._telling(t))[1]) if t.loose else t.order
+        return tuple(t.library.layout(self._telling(t))[1]) if t.loose else t.order
 
     def repeated_axes(self, t: Tensor) -> int:
         """The axes of more than one element that have stride 0, as bits; the path is for these."""
-        return int(self.library.repeated_axes(self._telling(t))) if t.loose else 0
+        return int(t.library.repeated_axes(self._telling(t))) if t.loose else 0
 
     def _telling(self, t: Tensor) -> Any:
         """The recorded array, whose order and repeated axes the path then is for."""
@@ -62,7 +62,7 @@ class Layouts(TensorPart):
         order = self.order_in_memory(t)
         if order == t.order:
             return t
-        return fresh(self.arranged(t, order), t.dtype, t.shape, order)
+        return fresh(self.arranged(t, order), t.dtype, t.shape, order, library=t.library)
 
 
 __all__ = ["Layouts"]

@@ -33,7 +33,7 @@ from dvm.magpy_capture.values import (
 class MaybeViews(TensorPart):
     """What is open about a view is decided when something depends on it."""
 
-    needs = "arrays graph library program sizes updates"
+    needs = "arrays graph program sizes updates"
 
     def __init__(self) -> None:
         self._maybe_views: list[MaybeView] = []
@@ -99,7 +99,7 @@ class MaybeViews(TensorPart):
         """Another shape in C order: a view where NumPy makes one, else a copy."""
         line = len(shape) == 1 and self.graph.product(x.shape) == shape[0]
         wanted = Literal(-1) if line else self.arguments_of(shape)
-        remake: tuple[Any, ...] = (self.library.reshape, [wanted])
+        remake: tuple[Any, ...] = (x.library.reshape, [wanted])
         order = self.kept_order(x, shape)
         if order is not None:
             own, stored = self.arrays.stored_shape(x), [shape[axis] for axis in order]
@@ -148,7 +148,7 @@ class MaybeViews(TensorPart):
         def write(_base: int, value: int) -> int:
             return self.graph.transpose_value(self.reshape_value(value, x.shape), x.order)
 
-        remake = (self.library.reshape, [Literal(-1)])
+        remake = (x.library.reshape, [Literal(-1)])
         dense = x.contiguous and x.order == c_order(x.rank)
         return self.arrays.view_of(x, [size], c_order(1), view, write, remake if dense else None)
 
@@ -175,7 +175,7 @@ class MaybeViews(TensorPart):
             raise refuse(reasons.MEMORY_ORDER_RESHAPE_NOT_SEEN)
         made = self.arrays.remade(t, self.arrays.layout_register(base))
         self.program.guard("guard_signature", made, seen, key=(made,))
-        t.axes = tuple(self.library.layout(seen)[1])
+        t.axes = tuple(t.library.layout(seen)[1])
 
     def decide(self, t: Tensor) -> None:
         """From here on the path is for calls in which it is a view, or for those with a copy."""
@@ -187,7 +187,7 @@ class MaybeViews(TensorPart):
             raise refuse(reasons.VIEW_COPY_ARRAY_NOT_SEEN)
         register = self.arrays.layout_register(base)
         if t.object.size:
-            is_view = bool(self.library.may_share(t.object, base.object))
+            is_view = bool(t.library.may_share(t.object, base.object))
             pair = (self.arrays.remade(t, register), register)
             self.program.guard("guard_overlap", *pair, is_view, key=pair)
             if not is_view:
@@ -209,12 +209,11 @@ class MaybeViews(TensorPart):
                 t.write = lambda _base, value: back(self.graph.transpose_value(value, places))
             return
         content = self._in_order(maybe.content, order)
-        if t.remake is not None and t.remake[0] is self.library.reshape:
+        if t.remake is not None and t.remake[0] is t.library.reshape:
             # A view still, of a copy of the whole in C order.
             copy = self.graph.copy_value(self.reshape_value(maybe.content, base.shape))
-            t.base = Tensor(
-                Storage(Content(copy), version=maybe.born), t.dtype, base.shape, c_order(base.rank)
-            )
+            whole = Storage(Content(copy), t.library, version=maybe.born)
+            t.base = Tensor(whole, t.dtype, base.shape, c_order(base.rank))
             t.view = lambda value: self._in_order(self.reshape_value(value, t.shape), order)
             places = [order.index(axis) for axis in range(t.rank)]
             own = base.shape
@@ -222,8 +221,9 @@ class MaybeViews(TensorPart):
                 self.graph.transpose_value(value, places), own
             )
             return
+        library = t.library
         t.base = t.view = t.remake = None
-        t.memory = Storage(Content(self.graph.copy_value(content)), version=maybe.born)
+        t.memory = Storage(Content(self.graph.copy_value(content)), library, version=maybe.born)
 
     def decide_all(self, t: Tensor) -> None:
         """Decide this array and what it is a view of."""

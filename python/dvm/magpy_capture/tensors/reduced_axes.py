@@ -56,13 +56,13 @@ class ReducedAxes(TensorPart):
         for axis in axes:
             shape[axis] = self.graph.size(1)
         if keepdims:
-            return fresh(value, t.dtype, shape, t.order)
+            return fresh(value, t.dtype, shape, t.order, library=t.library)
         kept = [axis for axis in range(t.rank) if axis not in axes]
         order = tuple(kept.index(axis) for axis in t.order if axis not in axes)
         stored = [t.shape[axis] for axis in t.order if axis not in axes]
         value = self.views.reshape_value(value, stored)
         dims = [t.shape[axis] for axis in kept]
-        return fresh(value, t.dtype, dims, order, is_scalar=not dims)
+        return fresh(value, t.dtype, dims, order, library=t.library, is_scalar=not dims)
 
 
 __all__ = ["ReducedAxes"]

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from dvm import reasons
-from dvm.magpy_capture.libraries import is_array
+from dvm.magpy_capture.libraries import fits_graph, is_array, library_of
 from dvm.magpy_capture.library import Array
 from dvm.magpy_capture.path.spec import refuse
 from dvm.magpy_capture.tensors.layer import TensorPart
@@ -25,7 +25,7 @@ from dvm.magpy_capture.values import (
 class SharedMemory(TensorPart):
     """The arrays of the caller that the program has met, and which of them share memory."""
 
-    needs = "arrays graph indexing library program views"
+    needs = "arrays graph indexing program views"
 
     def __init__(self, joint: set[int]) -> None:
         self.opaque_arrays: list[tuple[int, Array]] = []  # as host objects alone
@@ -50,14 +50,14 @@ class SharedMemory(TensorPart):
 
     def refuse_overlapping_itself(self, array: Array) -> None:
         """What such a write leaves follows from NumPy's order, which copies do not have."""
-        if self.library.repeated_axes(array) or self.library.overlaps_itself(array):
+        if library_of(array).repeated_axes(array) or library_of(array).overlaps_itself(array):
             raise refuse(reasons.WRITE_INTO_ARRAY_OVERLAPPING_ITSELF)
 
     def may_write(self, t: Tensor) -> None:
         self.views.decide_all(t)
         if t.storage.root is not None:
             self.keep_on_host(t.storage.root)
-            if self.library.is_compound(t.storage.root):
+            if library_of(t.storage.root).is_compound(t.storage.root):
                 raise refuse(reasons.WRITE_INTO_ARRAY_MASKED)
         first = not t.storage.written and t.storage.external
         if first:
@@ -84,13 +84,13 @@ class SharedMemory(TensorPart):
 
     def keep_on_host(self, array: Any) -> None:
         """Asks for all to be lowered again, if the path is refused."""
-        if type(array) in self.library.bare:
+        if type(array) in library_of(array).bare:
             self.wanted_on_host.add(id(array))
 
     def memory_registers(self, register: int, array: Any) -> list[tuple[int, Any]]:
         """Registers with all that an array keeps its content in: of a masked one also the mask."""
         found = [(register, array)]
-        for name in self.library.beside(array):
+        for name in library_of(array).beside(array):
             own, key = getattr(array, name), ("getattr", register, name)
             part = self.program.step("getattr", register, name, key=key)
             if is_array(own):
@@ -114,19 +114,19 @@ class SharedMemory(TensorPart):
 
     def _can_join(self, *arrays: Any) -> bool:
         """Whether all are views of one array that the graph can hold."""
-        if not all(self.library.fits_graph(array) for array in arrays):
+        if not all(map(fits_graph, arrays)):
             return False
-        owners = [self.library.owner_of(array) for array in arrays]
+        owners = [library_of(array).owner_of(array) for array in arrays]
         if any(owner is None or owner is not owners[0] for owner in owners):
             return False
-        return all(array.base is None or self.library.place_of(array) for array in arrays)
+        return all(array.base is None or library_of(array).place_of(array) for array in arrays)
 
     def joined(self, register: int, seen: Array, reach: Callable[..., Any]) -> Tensor:
         """An array of the caller as a view of the one whose memory it is, for others are too.
 
         reach: the value of an object of the caller.
         """
-        placed = None if seen.base is None else self.library.place_of(seen)
+        placed = None if seen.base is None else library_of(seen).place_of(seen)
         if placed is None:  # it is the owner, or was never asked for
             tensor = self.arrays.tensor_of_array(register, seen, external=True)
             self.meet(tensor)
@@ -139,7 +139,9 @@ class SharedMemory(TensorPart):
         if shape is not None:
             tensor = self.views.reshaped(owner, [self.graph.size(count) for count in shape])
             given = [home, self.program.constant(shape)]
-            made = self.program.step("call", self.program.constant(self.library.reshape), given, ())
+            made = self.program.step(
+                "call", self.program.constant(tensor.library.reshape), given, ()
+            )
         tensor = self.indexing.index(tensor, Literal(part))
         made = self.program.step("operator", "getitem", made, self.program.constant(part))
         self.program.guard("guard_view", register, made)
@@ -154,10 +156,10 @@ class SharedMemory(TensorPart):
         meet = False
         for first, x in self.memory_registers(one, a):
             for second, y in self.memory_registers(two, b):
-                if not self.library.may_share(x, y):
+                if not library_of(x).may_share(x, y):
                     self.program.guard("guard_overlap", first, second, False, key=(first, second))
                     continue
-                overlap = self.library.share_elements(x, y)
+                overlap = library_of(x).share_elements(x, y)
                 self.program.guard("guard_shared", first, second, overlap, key=(first, second))
                 meet = meet or overlap
         if meet:

@@ -160,7 +160,8 @@ class Writes(TensorPart):
     def _part_copied(self, source: Tensor, before: Content, t: Tensor) -> int:
         """The content that `source` had before, as that of `t`."""
         value = self.part_of(source, before.read())
-        return self.fitted(fresh(value, source.dtype, source.shape, source.order), t)
+        own = source.library
+        return self.fitted(fresh(value, source.dtype, source.shape, source.order, library=own), t)
 
     def fitted(self, source: Tensor, t: Tensor) -> int:
         """What is written, in the shape and the order of memory of `t`."""
@@ -171,7 +172,7 @@ class Writes(TensorPart):
                 raise refuse(reasons.VALUE_HIGHER_RANK_WRITTEN_INTO)
             kept = source.shape[extra:]
             flat = self.views.reshape_value(self.layouts.in_c_order(source), kept)
-            source = fresh(flat, source.dtype, kept)
+            source = fresh(flat, source.dtype, kept, library=source.library)
         content = self._sized(self.layouts.arranged(source, t.order), stored)
         return self.graph.broadcast_value(content, stored)
 
