@@ -53,7 +53,7 @@ from dvm.magpy_capture.values import (
 )
 
 #: Events of a loop that is rolled at once, whatever its count.
-MANY_EVENTS = 500
+MANY_EVENTS = 120
 #: Turns that one recording is asked for, and ways that a turn may go in all.
 MOST_TURNS, MOST_WAYS = 4, 16
 
