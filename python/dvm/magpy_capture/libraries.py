@@ -8,9 +8,19 @@ from dvm.magpy_capture.library import Library
 from dvm.magpy_capture.numpy.library import NUMPY
 
 LIBRARIES: tuple[Library, ...] = (NUMPY,)
+#: of their modules
+NAMES = frozenset(library.name for library in LIBRARIES)
 #: classes of their arrays and scalars
 ARRAYS: tuple[type, ...] = tuple(library.array for library in LIBRARIES)
 SCALARS: tuple[type, ...] = tuple(library.scalar for library in LIBRARIES)
+#: classes of scalars with fields, and of those whose operators run no other code
+FIELDS: tuple[type, ...] = tuple(library.fields for library in LIBRARIES)
+PLAIN_SCALARS = frozenset[type]().union(*(library.plain_scalars for library in LIBRARIES))
+#: functions that make new arrays, or numbers, of what is in a list
+OF_LISTS = frozenset[Any]().union(*(library.of_lists for library in LIBRARIES))
+#: classes of generators of random numbers, and those of the global ones
+GENERATORS: tuple[type, ...] = tuple(kind for library in LIBRARIES for kind in library.generators)
+GLOBAL_GENERATORS: tuple[type, ...] = tuple(library.generators[0] for library in LIBRARIES)
 #: classes of whole numbers and of floats among the scalars
 INTEGERS: tuple[Any, ...] = tuple(library.integer for library in LIBRARIES)
 INEXACT: tuple[Any, ...] = tuple(library.inexact for library in LIBRARIES)
@@ -23,6 +33,23 @@ UNCHANGING: tuple[Any, ...] = tuple(kind for library in LIBRARIES for kind in li
 EQUALS: tuple[Any, ...] = tuple(library.dtype for library in LIBRARIES)
 #: those whose objects say how an array is, and no more
 DESCRIBING: tuple[Any, ...] = tuple(kind for library in LIBRARIES for kind in library.describing)
+
+
+def is_of_library(module: Any) -> bool:
+    """Whether a module of that name is a library's."""
+    return type(module) is str and module.partition(".")[0] in NAMES
+
+
+def generator_of(function: Any) -> Any:
+    """The global generator that a function of a library draws from, or None."""
+    found = [library.generator_of(function) for library in LIBRARIES]
+    return next((each for each in found if each is not None), None)
+
+
+def called_by(thing: Any) -> list[Any] | None:
+    """The functions that an object of a library calls, such as a vectorized one; None of another."""
+    found = [library.called_by(thing) for library in LIBRARIES]
+    return next((each for each in found if each is not None), None)
 
 
 def library_of(value: Any) -> Library:
@@ -98,24 +125,35 @@ def owned(function: Any) -> bool:
 
 
 __all__ = [
-    *(
-        "ARRAYS",
-        "DESCRIBING",
-        "ELEMENTWISE",
-        "EQUALS",
-        "INEXACT",
-        "LIBRARIES",
-        "SCALARS",
-        "UNCHANGING",
-    ),
-    *(
-        "fits_graph",
-        "has_equals",
-        "is_array",
-        "is_function",
-        "is_plain_array",
-        "is_scalar",
-        "is_single",
-    ),
-    *("is_held", "is_told", "library_of", "makes_new", "owned", "writes"),
+    "ARRAYS",
+    "DESCRIBING",
+    "ELEMENTWISE",
+    "EQUALS",
+    "FIELDS",
+    "GENERATORS",
+    "GLOBAL_GENERATORS",
+    "INEXACT",
+    "INTEGERS",
+    "LIBRARIES",
+    "NAMES",
+    "OF_LISTS",
+    "PLAIN_SCALARS",
+    "SCALARS",
+    "UNCHANGING",
+    "called_by",
+    "fits_graph",
+    "generator_of",
+    "has_equals",
+    "is_array",
+    "is_function",
+    "is_held",
+    "is_of_library",
+    "is_plain_array",
+    "is_scalar",
+    "is_single",
+    "is_told",
+    "library_of",
+    "makes_new",
+    "owned",
+    "writes",
 ]

@@ -8,6 +8,7 @@ its arrays, which a path calls.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
 #: An array of the library, as the program has it.
@@ -18,6 +19,10 @@ HostFunction = Callable[..., Any]
 
 class Library(Protocol):
     """A library of arrays whose programs are captured."""
+
+    @property
+    def name(self) -> str:
+        """Of its module."""
 
     # ---- what its objects are
 
@@ -40,6 +45,14 @@ class Library(Protocol):
     @property
     def dtype(self) -> type:
         """The class of its dtypes."""
+
+    @property
+    def fields(self) -> type:
+        """The class of scalars with fields, which may be views of an array."""
+
+    @property
+    def plain_scalars(self) -> frozenset[type]:
+        """Classes of scalars whose operators run no other code."""
 
     @property
     def elementwise(self) -> type:
@@ -93,6 +106,20 @@ class Library(Protocol):
     def overlaps_itself(self, array: Array) -> bool:
         """Whether some of its elements share memory."""
 
+    @property
+    def of_lists(self) -> frozenset[Any]:
+        """Functions that make new arrays, or numbers, of what is in a list."""
+
+    @property
+    def generators(self) -> tuple[type, ...]:
+        """Classes of generators of random numbers, the first that of the global one."""
+
+    def generator_of(self, function: Any) -> Any:
+        """The global generator that a function draws from, or None."""
+
+    def called_by(self, thing: Any) -> list[Any] | None:
+        """The functions that an object of the library's calls; None of another."""
+
     def is_function(self, thing: Any) -> bool:
         """Whether it is a public function whose result follows from its arguments alone."""
 
@@ -143,6 +170,14 @@ class Library(Protocol):
 
     def scalar_type(self, dtype: str) -> type:
         """(scalar): what makes another scalar of the dtype."""
+
+    # ---- floating-point errors
+
+    def error_state(self) -> tuple[str, str, str, str]:
+        """What the program told it about these: divide, over, under, invalid."""
+
+    def quiet(self) -> AbstractContextManager[Any]:
+        """Within it the library ignores them all."""
 
     # ---- numbers
 

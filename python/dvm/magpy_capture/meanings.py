@@ -15,9 +15,8 @@ import types
 from collections.abc import Callable, Iterable
 from typing import Any, Protocol, TypeVar
 
-import numpy as np
-
 from dvm.classes import mro_of
+from dvm.magpy_capture.libraries import ARRAYS
 
 Meaning = Callable[..., Any]
 Handler = TypeVar("Handler", bound=Meaning)
@@ -46,7 +45,7 @@ def means(*things: Any) -> Callable[[Handler], Handler]:
 
     def register(handler: Handler) -> Handler:
         for thing in things:
-            if isinstance(thing, types.MethodDescriptorType) and thing.__objclass__ is np.ndarray:
+            if isinstance(thing, types.MethodDescriptorType) and thing.__objclass__ in ARRAYS:
                 METHODS[thing.__name__] = handler
             else:
                 FUNCTIONS[thing] = handler

@@ -14,7 +14,7 @@ from dvm import classes, reasons
 from dvm.annotating import NOTHING, annotation_of, is_packaged
 from dvm.classes import is_mutable_class, is_plain_key, lookup, mro_of
 from dvm.magpy_capture.events.layer import WalkPart
-from dvm.magpy_capture.libraries import ELEMENTWISE, is_function, is_scalar, writes
+from dvm.magpy_capture.libraries import ELEMENTWISE, is_function, is_of_library, is_scalar, writes
 from dvm.magpy_capture.meanings import (
     CALLS,
     CALLS_OF,
@@ -354,7 +354,7 @@ def _is_builtin(callee: Abstract) -> bool:
 
 
 def is_user_class(cls: type) -> bool:
-    return is_mutable_class(cls) and not classes.module_of(cls).startswith("numpy")
+    return is_mutable_class(cls) and not is_of_library(classes.module_of(cls))
 
 
 __all__ = ["Calls"]

@@ -15,7 +15,7 @@ from dvm.classes import mro_of, names_in
 from dvm.magpy_capture.events.calls import is_user_class
 from dvm.magpy_capture.events.layer import WalkPart
 from dvm.magpy_capture.events.methods import IMMUTABLE
-from dvm.magpy_capture.libraries import is_array, is_scalar
+from dvm.magpy_capture.libraries import GENERATORS, is_array, is_scalar, library_of
 from dvm.magpy_capture.meanings import (
     ATTRIBUTES_OF,
     attributes_of,
@@ -31,7 +31,6 @@ from dvm.magpy_capture.python.contexts import (
 from dvm.magpy_capture.python.instances import BOUND
 from dvm.magpy_capture.python.kinds import MISSING, class_attribute, is_constant
 from dvm.magpy_capture.python.locks import is_lock
-from dvm.magpy_capture.python.randoms import GENERATORS as GENERATORS_OF_NUMPY
 from dvm.magpy_capture.tensors.indexing import index_parts
 from dvm.magpy_capture.values import (
     Abstract,
@@ -81,8 +80,8 @@ class Lookups(WalkPart):
 
     needs = (
         "annotated array_classes attributes containers contexts fancy graph heap host_arrays "
-        "host_operations indexing instances ledger library locks meanings opaque outputs "
-        "packages program ufuncs views writes"
+        "host_operations indexing instances ledger locks meanings opaque outputs packages "
+        "program ufuncs views writes"
     )
 
     # ---- attributes
@@ -170,7 +169,7 @@ class Lookups(WalkPart):
 
     @attributes_of(Host)
     def attribute_of_host(self, base: Host, name: str, seen: Any) -> Abstract:
-        if isinstance(base.object, GENERATORS_OF_NUMPY):
+        if isinstance(base.object, GENERATORS):
             return Method(base, name)
         if type(base.object) is types.MethodType and name in ("__self__", "__func__"):
             return self.part_of_method(base, name, seen)
@@ -310,7 +309,7 @@ class Lookups(WalkPart):
         if isinstance(base, FlatValue):
             return self.attributes.store_flat(base, key, value)
         if isinstance(base, Host) and is_array(base.object):
-            plain: Any = self.library.array
+            plain: Any = library_of(base.object).array
             self.opaque.call(plain.__setitem__, [base, key, value], {}, None)
             return None
         if not isinstance(base, Tensor):

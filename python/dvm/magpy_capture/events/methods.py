@@ -8,7 +8,7 @@ from typing import Any
 from dvm import reasons
 from dvm.annotating import NOTHING, annotation_of
 from dvm.magpy_capture.events.layer import WalkPart
-from dvm.magpy_capture.libraries import ELEMENTWISE, is_array, is_scalar
+from dvm.magpy_capture.libraries import ELEMENTWISE, GENERATORS, is_array, is_scalar
 from dvm.magpy_capture.meanings import (
     METHODS,
     SEEING,
@@ -40,7 +40,6 @@ from dvm.magpy_capture.python.locks import is_lock
 from dvm.magpy_capture.python.log_records import IS_ENABLED, LOGGING
 from dvm.magpy_capture.python.opaque import signature_of
 from dvm.magpy_capture.python.open_lists import is_open_list
-from dvm.magpy_capture.python.randoms import GENERATORS as GENERATORS_OF_NUMPY
 from dvm.magpy_capture.python.randoms import is_pythons
 from dvm.magpy_capture.values import (
     Abstract,
@@ -165,7 +164,7 @@ class Methods(WalkPart):
     def method_of_host(
         self, base: Host, name: str, positional: list[Abstract], named: Named, seen: Any
     ) -> Abstract:
-        if isinstance(base.object, GENERATORS_OF_NUMPY):
+        if isinstance(base.object, GENERATORS):
             bound = self.program.step("getattr", base.register, name)
             function = getattr(base.object, name)
             return self.randoms.random(base, function, bound, positional, named, seen)

@@ -18,7 +18,7 @@ import numpy as np
 
 from dvm import reasons
 from dvm.classes import names_in
-from dvm.magpy_capture.libraries import ARRAYS, fits_graph
+from dvm.magpy_capture.libraries import ARRAYS, fits_graph, library_of
 from dvm.magpy_capture.meanings import adopts
 from dvm.magpy_capture.objects.layer import ObjectPart
 from dvm.magpy_capture.path.program import describe
@@ -65,7 +65,7 @@ def is_view_or_empty(made: Array, base: Array) -> bool:
 class HostArrays(ObjectPart):
     """What a path knows of them, and how they are written."""
 
-    needs = "arrays heap instances library memory program"
+    needs = "arrays heap instances memory program"
 
     def __init__(self, on_host: set[int]) -> None:
         self.on_host = on_host  # ids of arrays of which no view may be in the graph
@@ -176,7 +176,7 @@ class HostArrays(ObjectPart):
     def writable_host(self, target: Host, name: str) -> None:
         """The array is written in place from here on, or the path is refused."""
         root = target.root
-        if any(map(self.library.is_compound, (root.object, target.object))):
+        if any(library_of(each).is_compound(each) for each in (root.object, target.object)):
             raise refuse(reasons.WRITES_INTO, name, describe(root))
         if not root.owned or root.frozen or not target.object.flags.writeable:
             self.memory.keep_on_host(root.object)

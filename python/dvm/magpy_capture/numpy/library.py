@@ -18,18 +18,30 @@ from dvm.magpy_capture.numpy.masked import (
 )
 
 Array = np.ndarray[Any, Any]
+#: functions of module np.random that draw from the generator of the others there
+OF_MODULE = (np.random.seed, np.random.ranf, np.random.sample)
 MAX_RANK = 8  # of arrays in the graph
 
 
 class NumPy:
     """What the lowering asks of NumPy (dvm.magpy_capture.library.Library)."""
 
+    name = "numpy"
     array = np.ndarray
     scalar = np.generic
     integer = np.integer
     inexact = np.inexact
     dtype = np.dtype
+    fields = np.void
+    plain_scalars = frozenset(np.dtype(code).type for code in "?bBhHiIlLqQefdFD")
     elementwise = np.ufunc
+    of_lists: frozenset[Any] = frozenset(
+        {np.array, np.asarray, np.concatenate}
+        | {np.column_stack, np.dstack, np.hstack, np.stack, np.vstack}
+        | {np.all, np.any, np.argmax, np.argmin, np.cumsum, np.diff, np.max, np.mean, np.median}
+        | {np.min, np.prod, np.std, np.sum, np.var}
+    )
+    generators = (np.random.RandomState, np.random.Generator)
     describing = (np.dtype, type(np.zeros(0).flags))
     unchanging = (np.ufunc, np.dtype, type(np.sum), type(np.random.default_rng))
 
@@ -77,6 +89,26 @@ class NumPy:
         return dtype_name(seen.dtype)
 
     is_function = staticmethod(is_numpy_function)
+
+    @staticmethod
+    def generator_of(function: Any) -> Any:
+        if any(function is each for each in OF_MODULE):
+            return np.random.mtrand._rand
+        owner = getattr(function, "__self__", None)
+        return owner if isinstance(owner, np.random.RandomState) else None
+
+    @staticmethod
+    def called_by(thing: Any) -> list[Any] | None:
+        return [thing.pyfunc] if type(thing) is np.vectorize else None
+
+    @staticmethod
+    def error_state() -> tuple[str, str, str, str]:
+        modes = np.geterr()
+        return (modes["divide"], modes["over"], modes["under"], modes["invalid"])
+
+    @staticmethod
+    def quiet() -> np.errstate:
+        return np.errstate(all="ignore")
 
     @staticmethod
     def writes(function: Any) -> bool:

@@ -11,8 +11,6 @@ import sys
 import types
 from typing import Any
 
-import numpy as np
-
 from dvm import _dvm
 from dvm.annotating import NOTHING, PACKAGED, annotation_of
 from dvm.classes import is_mutable_class, lookup, mro_of
@@ -21,6 +19,8 @@ from dvm.magpy_capture.libraries import (
     DESCRIBING,
     ELEMENTWISE,
     EQUALS,
+    FIELDS,
+    GLOBAL_GENERATORS,
     INEXACT,
     SCALARS,
     UNCHANGING,
@@ -78,8 +78,8 @@ def is_number(value: Any) -> bool:
 
 
 def is_view_type(type_: type) -> bool:
-    """Whether it is the class of NumPy's scalars of fields, which may be views of an array."""
-    return issubclass(type_, np.void)
+    """Whether it is a class of scalars with fields, which may be views of an array."""
+    return issubclass(type_, FIELDS)
 
 
 def may_be_view(value: Any) -> bool:
@@ -115,7 +115,7 @@ def imported(module: str, name: str) -> tuple[type, ...]:
 def is_shared_draw(value: Any) -> bool:
     """A method of a global generator: `np.random.rand`, `random.randint`."""
     owner = value.__self__ if type(value) is types.MethodType else None
-    return type(owner) in (np.random.RandomState, random.Random)
+    return type(owner) in (*GLOBAL_GENERATORS, random.Random)
 
 
 def is_pure_object(value: Any) -> bool:

@@ -13,10 +13,9 @@ import inspect
 from collections.abc import Iterator
 from typing import Any
 
-import numpy as np
-
 from dvm import reasons
 from dvm.magpy_capture.libraries import (
+    ARRAYS,
     ELEMENTWISE,
     INEXACT,
     fits_graph,
@@ -48,6 +47,9 @@ from dvm.magpy_capture.values import (
 )
 
 NONE = Literal(None)
+#: methods of arrays that store into one, and that give a list of numbers
+STORES: tuple[Any, ...] = tuple(vars(kind)["__setitem__"] for kind in ARRAYS)
+LISTINGS: tuple[Any, ...] = tuple(vars(kind)["tolist"] for kind in ARRAYS)
 INPLACE = frozenset(INPLACE_OPERATORS.values())
 
 
@@ -124,7 +126,7 @@ class Opaque(PythonPart):
         self, function: Any, arguments: list[Abstract], targets: list[Abstract]
     ) -> None:
         """What is stored as an element is no array or list: it would have to be that very one."""
-        for value in arguments[-1:] if function is np.ndarray.__setitem__ else arguments:
+        for value in arguments[-1:] if function in STORES else arguments:
             stored = not isinstance(value, SliceValue) and not any(value is t for t in targets)
             if stored and not (isinstance(value, (Literal, Host, Size)) or _is_scalar(value)):
                 raise refuse(reasons.KEEPS_ARGUMENT, name_of(function), describe(value))
@@ -187,7 +189,7 @@ class Opaque(PythonPart):
     def take_over(self, target: Tensor, copy: int) -> None:
         """The written copy becomes the content of the array."""
         assert target.object is not None
-        like = np.array(target.object)
+        like = target.library.copy(target.object)
         self.program.guard("guard_signature", copy, like, key=(copy,))
         content = self.arrays.tensor_of_array(copy, like, external=False, sizes=target.shape)
         self.graph.unowned.add(content.storage.content.value)
@@ -232,7 +234,7 @@ class Opaque(PythonPart):
         if self.shares_memory(seen, arguments):
             raise refuse(reasons.WHOSE_RESULT_SHARES_MEMORY_ARGUMENT, name_of(function))
         result = self.heap.computed(made, seen)
-        gives_numbers = function is np.ndarray.tolist and isinstance(arguments[0], Tensor)
+        gives_numbers = function in LISTINGS and isinstance(arguments[0], Tensor)
         if not gives_numbers and not makes_new(function):
             self._keep_apart(result, arguments)
         return result
