@@ -21,6 +21,11 @@ OF_LISTS = frozenset[Any]().union(*(library.of_lists for library in LIBRARIES))
 #: classes of generators of random numbers, and those of the global ones
 GENERATORS: tuple[type, ...] = tuple(kind for library in LIBRARIES for kind in library.generators)
 GLOBAL_GENERATORS: tuple[type, ...] = tuple(library.generators[0] for library in LIBRARIES)
+#: classes of objects that say what a dtype is like, and of functions in Python of a library's own
+FACTS: tuple[type, ...] = tuple(kind for library in LIBRARIES for kind in library.facts)
+FUNCTION_TYPES = tuple(kind for library in LIBRARIES for kind in library.function_types)
+#: what reads a clock for some of its arguments
+CLOCKS_OF: tuple[Any, ...] = tuple(each for library in LIBRARIES for each in library.clocks)
 #: classes of whole numbers and of floats among the scalars
 INTEGERS: tuple[Any, ...] = tuple(library.integer for library in LIBRARIES)
 INEXACT: tuple[Any, ...] = tuple(library.inexact for library in LIBRARIES)
@@ -47,7 +52,7 @@ def generator_of(function: Any) -> Any:
 
 
 def called_by(thing: Any) -> list[Any] | None:
-    """The functions that an object of a library calls, such as a vectorized one; None of another."""
+    """The functions that an object of a library calls; None of another object."""
     found = [library.called_by(thing) for library in LIBRARIES]
     return next((each for each in found if each is not None), None)
 
@@ -109,6 +114,21 @@ def is_function(thing: Any) -> bool:
     return any(library.is_function(thing) for library in LIBRARIES)
 
 
+def is_whole(function: Any) -> bool:
+    """Whether it is a followed function of a library's, called as it is where that fails."""
+    return any(library.is_whole(function) for library in LIBRARIES)
+
+
+def is_code(function: Any) -> bool:
+    """Whether it is the code of a class of arrays of a library's own."""
+    return any(library.is_code(function) for library in LIBRARIES)
+
+
+def is_called(function: Any) -> bool:
+    """Whether it may be called as it is, where its meaning gives up."""
+    return any(library.is_called(function) for library in LIBRARIES)
+
+
 def writes(function: Any) -> bool:
     """Whether it is a function of a library's that writes into its first argument."""
     return any(library.writes(function) for library in LIBRARIES)
@@ -126,10 +146,13 @@ def owned(function: Any) -> bool:
 
 __all__ = [
     "ARRAYS",
+    "CLOCKS_OF",
     "DESCRIBING",
     "ELEMENTWISE",
     "EQUALS",
+    "FACTS",
     "FIELDS",
+    "FUNCTION_TYPES",
     "GENERATORS",
     "GLOBAL_GENERATORS",
     "INEXACT",
@@ -145,6 +168,8 @@ __all__ = [
     "generator_of",
     "has_equals",
     "is_array",
+    "is_called",
+    "is_code",
     "is_function",
     "is_held",
     "is_of_library",
@@ -152,6 +177,7 @@ __all__ = [
     "is_scalar",
     "is_single",
     "is_told",
+    "is_whole",
     "library_of",
     "makes_new",
     "owned",

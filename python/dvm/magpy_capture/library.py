@@ -11,6 +11,10 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
+from dvm import _dvm
+
+#: dtype as libraries name it -> as the Graph does
+DTYPES: dict[str, str] = dict(_dvm.dtype_table)
 #: An array of the library, as the program has it.
 Array = Any
 #: A function of the host, which a path calls on each replay.
@@ -72,6 +76,10 @@ class Library(Protocol):
     def has_equals(self, seen: Any) -> bool:
         """Whether it is a dtype made at run time, which equal ones stand for."""
 
+    @property
+    def clocks(self) -> tuple[Any, ...]:
+        """What reads a clock for some of its arguments."""
+
     def is_told(self, seen: Any) -> bool:
         """Whether it is a dtype of which the core tells equal ones."""
 
@@ -123,11 +131,40 @@ class Library(Protocol):
     def is_function(self, thing: Any) -> bool:
         """Whether it is a public function whose result follows from its arguments alone."""
 
+    def is_whole(self, function: Any) -> bool:
+        """Whether it is a followed function of its own, called as it is where that fails."""
+
+    def is_code(self, function: Any) -> bool:
+        """Whether it is the code of a class of arrays of its own, which nobody looks into."""
+
+    def is_called(self, function: Any) -> bool:
+        """Whether it may be called as it is, where its meaning gives up."""
+
     def writes(self, function: Any) -> bool:
         """Whether it is a function whose effect is that it writes into its first argument."""
 
     def makes_new(self, function: Any) -> bool:
         """Whether its result is always new memory."""
+
+    @property
+    def pure_methods(self) -> frozenset[str]:
+        """Methods of arrays that change nothing, called as they are where no table has them."""
+
+    @property
+    def writing_methods(self) -> frozenset[str]:
+        """Methods that write into the array and give None."""
+
+    @property
+    def own_methods(self) -> frozenset[str]:
+        """Methods that its classes derived from the array have besides."""
+
+    @property
+    def facts(self) -> tuple[type, ...]:
+        """Classes of objects that say what a dtype is like."""
+
+    @property
+    def function_types(self) -> tuple[type, ...]:
+        """Classes of functions that Python code of its own defines."""
 
     def owns(self, function: Any) -> bool:
         """Whether a function of Python is the library's own."""
@@ -145,6 +182,23 @@ class Library(Protocol):
 
     def place_of(self, array: Array) -> tuple[tuple[int, ...] | None, tuple[slice, ...]] | None:
         """Shape and key such that `owner.reshape(shape)[key]` is the array, if there are any."""
+
+    # ---- arrays that the Graph cannot hold
+
+    def number_classes(self) -> tuple[type, ...]:
+        """The classes in Python that arrays hold, whose operators are guarded to be their own."""
+
+    @property
+    def holds_plain(self) -> HostFunction:
+        """(array): whether all elements are immutable objects of Python itself."""
+
+    @property
+    def like(self) -> HostFunction:
+        """(array): a copy that lies in memory as it does."""
+
+    @property
+    def is_view_or_empty(self) -> HostFunction:
+        """(array, base): whether it has no elements, or may have them in the memory of `base`."""
 
     # ---- what a path calls
 
@@ -188,4 +242,4 @@ class Library(Protocol):
         """
 
 
-__all__ = ["Array", "HostFunction", "Library"]
+__all__ = ["DTYPES", "Array", "HostFunction", "Library"]

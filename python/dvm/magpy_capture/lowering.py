@@ -14,7 +14,7 @@ from dvm.magpy_capture.loops.gathering import gather
 from dvm.magpy_capture.loops.known import KnownLoops
 from dvm.magpy_capture.loops.layer import LoopPart
 from dvm.magpy_capture.loops.rolling import Loops
-from dvm.magpy_capture.meanings import FUNCTIONS, METHODS, Meaning
+from dvm.magpy_capture.meanings import Meaning, all_meanings
 from dvm.magpy_capture.part import CLASSES, Part
 from dvm.magpy_capture.path.graphs import Graphs, Modes
 from dvm.magpy_capture.path.program import Program
@@ -138,8 +138,7 @@ OFFERS: dict[str, str] = {
 }
 #: meaning of a function -> the part that it is given first
 HOLDERS: dict[Meaning, str] = {
-    meaning: next(iter(meaning.__annotations__.values()))
-    for meaning in (*FUNCTIONS.values(), *METHODS.values())
+    meaning: next(iter(meaning.__annotations__.values())) for meaning in all_meanings()
 } | {
     value: name for name, kind in PARTS.items() for value in vars(kind).values() if callable(value)
 }

@@ -8,12 +8,27 @@ import numpy as np
 
 from dvm import _dvm
 from dvm.magpy_capture.numpy.dtypes import dtype_name, is_supported, is_told_dtype
-from dvm.magpy_capture.numpy.functions import FRESH, WRITES, is_numpy_function
+from dvm.magpy_capture.numpy.functions import (
+    FRESH,
+    OPEN_ENDED,
+    PURE_METHODS,
+    WHOLE,
+    WRITES,
+    WRITING_METHODS,
+    is_numpy_function,
+)
+from dvm.magpy_capture.numpy.host_objects import (
+    holds_plain_objects,
+    is_view_or_empty,
+    like,
+    python_numbers,
+)
 from dvm.magpy_capture.numpy.joint_memory import owner_of, place_of, share_elements
 from dvm.magpy_capture.numpy.masked import (
     is_masked,
     is_masked_constant,
     is_masked_function,
+    is_numpys_code,
     may_share,
 )
 
@@ -59,6 +74,11 @@ class NumPy:
     owner_of = staticmethod(owner_of)
     place_of = staticmethod(place_of)
 
+    holds_plain = staticmethod(holds_plain_objects)
+    like = staticmethod(like)
+    number_classes = staticmethod(python_numbers)
+    is_view_or_empty = staticmethod(is_view_or_empty)
+
     is_told = staticmethod(is_told_dtype)
     is_compound = staticmethod(is_masked)
     bare = (np.ndarray, np.matrix, np.recarray)
@@ -89,6 +109,24 @@ class NumPy:
         return dtype_name(seen.dtype)
 
     is_function = staticmethod(is_numpy_function)
+
+    is_code = staticmethod(is_numpys_code)
+    pure_methods = PURE_METHODS
+    writing_methods = WRITING_METHODS
+    own_methods = frozenset(
+        "filled compressed count anom ids toflex torecords get_fill_value get_imag get_real".split()
+    )
+    facts = (np.finfo, np.iinfo)
+    function_types = (type(np.sum),)
+    clocks = (np.datetime64,)
+
+    @staticmethod
+    def is_whole(function: Any) -> bool:
+        return id(function) in WHOLE
+
+    @staticmethod
+    def is_called(function: Any) -> bool:
+        return is_numpy_function(function) or function in WRITES or function in OPEN_ENDED
 
     @staticmethod
     def generator_of(function: Any) -> Any:

@@ -15,12 +15,12 @@ from typing import Any
 
 from dvm import _dvm, reasons
 from dvm.magpy_capture.libraries import library_of
-from dvm.magpy_capture.library import Array
+from dvm.magpy_capture.library import DTYPES, Array
 from dvm.magpy_capture.path.layer import PathPart
 from dvm.magpy_capture.path.spec import refuse
 
 #: name of a dtype as libraries of arrays have it -> name in the graph
-DTYPES: dict[str, str] = dict(_dvm.dtype_table)
+
 
 #: Ops that are made again in every segment that needs them: they cost nothing.
 FREE = frozenset({"constant", "dim", "scalar", "broadcast", "reshape", "transpose", "slice"})

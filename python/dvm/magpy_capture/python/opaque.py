@@ -29,7 +29,6 @@ from dvm.magpy_capture.path.program import describe
 from dvm.magpy_capture.path.spec import refuse
 from dvm.magpy_capture.python.kinds import is_constant, is_fixed, name_of
 from dvm.magpy_capture.python.layer import PythonPart
-from dvm.magpy_capture.python.plain_code import is_made_of_function, runs_plainly
 from dvm.magpy_capture.python.tables import INPLACE_OPERATORS
 from dvm.magpy_capture.tensors.fresh import c_order
 from dvm.magpy_capture.values import (
@@ -56,10 +55,7 @@ INPLACE = frozenset(INPLACE_OPERATORS.values())
 class Opaque(PythonPart):
     """Calls of functions that have no meaning in the graph."""
 
-    needs = (
-        "arrays caller graph heap host_arrays host_operations ledger memory program rules views "
-        "writes"
-    )
+    needs = "arrays graph heap host_arrays host_operations memory program rules views writes"
 
     def call(self, function: Any, positional: list[Abstract], named: Named, seen: Any) -> Abstract:
         """The host's own function, called on every replay and counted.
@@ -67,9 +63,7 @@ class Opaque(PythonPart):
         seen: what it returned, or the exception that it raised.
         """
         self.graph.check_modes()
-        owner = getattr(function, "__self__", function)  # of v.reduce
-        if is_made_of_function(owner):
-            self.require_plain_code(owner, self.program.constant(owner))
+        self.rules.require_plain(getattr(function, "__self__", function))  # of v.reduce
         positional = [resolve(value) for value in positional]
         named = {name: resolve(value) for name, value in named.items()}
         arguments = [*positional, *named.values()]
@@ -111,14 +105,6 @@ class Opaque(PythonPart):
         if targets:
             self.program.forget_results()
         return result
-
-    def require_plain_code(self, thing: Any, register: int) -> None:
-        """C code calls the user's function out of sight: on no path may it do more than compute."""
-        test = self.program.step("call", self.program.constant(runs_plainly), [register], ())
-        self.program.guard("guard_truth", test, plain := runs_plainly(thing), key=(test,))
-        if not plain or self.ledger.stores:
-            raise refuse(reasons.CALLED_FOR_EACH, name_of(thing))
-        self.caller.pass_by_bodies()
 
     # ---- what is written
 

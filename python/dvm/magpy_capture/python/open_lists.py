@@ -27,7 +27,7 @@ from dvm.magpy_capture.values import (
 LISTS: frozenset[Any] = frozenset({list, sorted})
 #: types whose `==` runs no code of the program
 COMPARED = frozenset({int, float, complex, bool, str, bytes, type(None)} | PLAIN_SCALARS)
-KNOWN = OF_LISTS | LISTS | {all, any, max, min, sum, bool, len}
+KNOWN: frozenset[Any] = OF_LISTS | LISTS | {all, any, max, min, sum, bool, len}
 
 
 class OpenLists(ObjectPart):
