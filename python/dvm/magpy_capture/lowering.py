@@ -54,11 +54,16 @@ class Lowering:
     def __init__(self) -> None:
         self._parts: dict[str, Any] = {name: kind.__new__(kind) for name, kind in MADE.items()}
         every = {**self._parts, "meanings": self, "library": LIBRARIES[0]}
-        self._handed: list[tuple[dict[str, Any], dict[str, Any]]] = [
-            (vars(part), {need: every[OFFERS.get(NAMED[need], need)] for need in HANDED[name]})
-            for name, part in self._parts.items()
-        ]
+        self._stateful: list[tuple[dict[str, Any], dict[str, Any]]] = []
+        for name, part in self._parts.items():
+            handed = {need: every[OFFERS.get(NAMED[need], need)] for need in HANDED[name]}
+            vars(part).update(handed)
+            if name in STATEFUL:
+                self._stateful.append((vars(part), handed))
         vars(self).update(self._parts)
+        self._handlers: dict[str, Any] = {
+            kind: getattr(self._parts[name], method) for kind, (name, method) in HANDLERS.items()
+        }
 
     @staticmethod
     def begin(
@@ -97,8 +102,6 @@ class Lowering:
             lowering = IDLE.pop()
         except IndexError:
             lowering = Lowering()
-        for own, handed in lowering._handed:
-            own.update(handed)
         for name in STATEFUL:
             lowering._parts[name].__init__(*given.get(name, ()))
         return lowering
@@ -109,13 +112,13 @@ class Lowering:
 
     def handler(self, kind: str) -> Any:
         """What lowers events of that kind."""
-        name, method = HANDLERS[kind]
-        return getattr(self._parts[name], method)
+        return self._handlers[kind]
 
     def close(self) -> None:
         """Nothing of the call stays alive by what a part knows of it."""
-        for own, _ in self._handed:
+        for own, handed in self._stateful:
             own.clear()
+            own.update(handed)
         IDLE.append(self)
 
 

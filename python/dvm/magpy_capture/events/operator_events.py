@@ -55,15 +55,20 @@ class OperatorEvents(WalkPart, Operators):
 
     # ---- operators
 
+    def contents(self, kind: str, name: str, operands: Operands) -> list[Abstract]:
+        """The values of operands; of objects that are containers, these."""
+        values = [self.recorded.value(node) for node in operands]
+        for place, value in enumerate(values):
+            if isinstance(value, Instance):
+                values[place] = self.instances.content_of(value, *looked_up(kind, name))
+        return values
+
     def on_binary(
         self, name: str, operands: Operands, _k: Any, result: int, followed: bool
     ) -> Abstract:
         if followed:
             return self.recorded.dispatched(operands)
-        a, b = (
-            self.instances.content_of(self.recorded.value(n), *looked_up("binary", name))
-            for n in operands
-        )
+        a, b = self.contents("binary", name, operands)
         return self.binary(name, a, b, self.record.seen(result))
 
     def on_inplace(
@@ -158,10 +163,7 @@ class OperatorEvents(WalkPart, Operators):
     ) -> Abstract:
         if followed:
             return self.recorded.dispatched(operands)
-        a, b = (
-            self.instances.content_of(self.recorded.value(n), *looked_up("compare", name))
-            for n in operands
-        )
+        a, b = self.contents("compare", name, operands)
         return self.comparison(name, a, b, self.record.seen(result))
 
     def comparison(self, name: str, a: Abstract, b: Abstract, seen: Any) -> Abstract:

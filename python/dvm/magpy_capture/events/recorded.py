@@ -16,6 +16,7 @@ from dvm.magpy_capture.python.kinds import (
     class_attribute,
     is_constant,
 )
+from dvm.magpy_capture.tensors.fresh import c_order
 from dvm.magpy_capture.values import (
     Abstract,
     Closure,
@@ -24,6 +25,7 @@ from dvm.magpy_capture.values import (
     Instance,
     Literal,
     Tensor,
+    Unread,
     resolve,
 )
 
@@ -54,10 +56,11 @@ class Events(WalkPart):
     def value(self, node: int) -> Abstract:
         if node < 0:
             raise refuse(reasons.VALUE_UNKNOWN_ORIGIN)
-        if node not in self.values:
-            self.values[node] = self.origin(node)
-        value = resolve(self.values[node])
-        self.values[node] = value
+        value = self.values.get(node)
+        if value is None:
+            value = self.values[node] = self.origin(node)
+        if isinstance(value, Unread):
+            value = self.values[node] = resolve(value)
         return value
 
     def origin(self, node: int) -> Abstract:
@@ -143,6 +146,12 @@ class Events(WalkPart):
             value.object = seen
         elif value.object is None:
             value.object = seen
+            strides = seen.strides
+            is_in_c_order = not strides or (
+                strides[-1] >= 0 and list(strides) == sorted(strides, reverse=True)
+            )
+            if is_in_c_order and value.axes == c_order(seen.ndim):
+                return
             big = [axis for axis in range(seen.ndim) if seen.shape[axis] > 1]
             order = sorted(big, key=lambda axis: -abs(seen.strides[axis]))
             if (

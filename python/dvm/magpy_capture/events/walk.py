@@ -65,8 +65,10 @@ class Walk(WalkPart):
         "record recorded sizes"
     )
 
-    first_sights: dict[int, int] | None = None  # id of an operand -> the first event that has it
-    own_line = 0  # of the function itself, at which the lowering is
+    def __init__(self) -> None:
+        # id of an operand -> the first event that has it
+        self.first_sights: dict[int, int] | None = None
+        self.own_line = 0  # of the function itself, at which the lowering is
 
     def run(self) -> None:
         if (

@@ -5,6 +5,7 @@ Result dtypes are not re-invented: ufuncs resolve them (`ufunc.resolve_dtypes`).
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence as SequenceOf
 from typing import Any
 
@@ -112,13 +113,20 @@ class Promotion(NumpyPart):
         """The dtypes of the ufunc's inner loop for these operands."""
         kinds = tuple(self.kind(a) for a in operands) + (None,) * function.nout
         try:
-            dtypes = function.resolve_dtypes(kinds, **kwargs)
+            dtypes = resolved(function, kinds, **kwargs)
         except TypeError as mismatch:
             raise refuse(reasons.UFUNC_ARGUMENTS, function.__name__, mismatch) from None
         for dtype in dtypes:
             if not is_supported(dtype):
                 raise refuse(reasons.DTYPE, dtype.name)
         return [NAMES[dtype] for dtype in dtypes]
+
+
+@functools.lru_cache(maxsize=1024)
+def resolved(function: np.ufunc, kinds: tuple[Any, ...], **kwargs: Any) -> tuple[Any, ...]:
+    """The dtypes of the loop that a ufunc takes for operands of these kinds."""
+    dtypes: tuple[Any, ...] = function.resolve_dtypes(kinds, **kwargs)
+    return dtypes
 
 
 __all__ = ["Promotion"]

@@ -129,8 +129,8 @@ class Ufuncs(NumpyPart):
         out = named.pop("out", NONE)
         if isinstance(out, Sequence) and len(out.elements) == 1:
             out = resolve(out.elements[0])
-        if all(is_fixed(value) for value in [*positional, *named.values(), out]) and (
-            isinstance(seen, np.generic)
+        if isinstance(seen, np.generic) and all(
+            is_fixed(value) for value in [*positional, *named.values(), out]
         ):
             if self.is_quiet(function, positional):
                 return Literal(seen, made=isinstance(seen, np.generic))
@@ -343,10 +343,13 @@ class Ufuncs(NumpyPart):
 
     def is_integer_scalar(self, *values: Abstract) -> bool:
         """Whether all are integer scalars (bools too), at least one of them NumPy's own."""
-        tensors = [value for value in values if isinstance(value, Tensor)]
-        if not tensors or not all(t.is_scalar for t in tensors):
-            return False
-        if not all(isinstance(value, (Tensor, Literal, Host, Size)) for value in values):
+        has_scalar = False
+        for value in values:
+            if isinstance(value, Tensor) and value.is_scalar:
+                has_scalar = True
+            elif not isinstance(value, (Literal, Host, Size)):
+                return False
+        if not has_scalar:
             return False
         kinds = [self.identity.class_of(value) for value in values]
         whole = all(issubclass(kind, (int, np.integer, np.bool_)) for kind in kinds)

@@ -8,6 +8,7 @@ are handed on as arrays.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable
 from collections.abc import Sequence as SequenceOf
 from dataclasses import dataclass, field
@@ -45,6 +46,9 @@ ERRORS = ("divide", "over", "under", "invalid")
 TOLD = ("warn", "raise", "call", "print", "log")
 
 Modes = tuple[str, str, str, str]  # of np.geterr(): divide, over, under, invalid
+
+
+may_raise = functools.cache(_dvm.may_raise)
 
 
 @dataclass
@@ -131,10 +135,10 @@ class Graphs(PathPart):
     def _record(self, op: str, inputs: tuple[int, ...], value: int, arithmetic: str = "") -> None:
         while len(self.ops) <= value:
             self.ops.append((op, inputs))
-        does, floats = arithmetic or op, self.dtype(value)[0] == "f"
-        if does in ("cast", "power", "reciprocal") and not floats:
+        does, dtype = arithmetic or op, self.dtype(value)
+        if does in ("cast", "power", "reciprocal") and dtype[0] != "f":
             self._undefined.add(value)
-        if _dvm.may_raise(does, self.dtype(value)) or op in CHECKED:
+        if op in CHECKED or may_raise(does, dtype):
             self._fallible.append(value)
 
     def symbol(self) -> _dvm.Dim:

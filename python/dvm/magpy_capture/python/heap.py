@@ -15,6 +15,7 @@ from typing import Any
 from dvm import _dvm, reasons
 from dvm.classes import is_mutable_class
 from dvm.magpy_capture.libraries import (
+    ARRAYS,
     fits_graph,
     has_equals,
     is_array,
@@ -49,6 +50,9 @@ from dvm.magpy_capture.values import (
     SetValue,
 )
 
+#: Classes of which a path never stands for one object alone.
+VARYING = frozenset({*ARRAYS, int, float, complex, str, bytes, tuple, list, dict})
+
 
 class Objects(ObjectPart):
     """The heap of one path."""
@@ -67,13 +71,7 @@ class Objects(ObjectPart):
         guarded together.
         """
         seen = self.record.as_it_came(seen)
-        fixed = issubclass(type(seen), FIXED) or is_single(seen)
-        if (code := code_behind(seen)) is not None:
-            # Many functions of one code close over different things. A name stands for one.
-            fixed = name is not None and not code.co_freevars
-        if has_equals(seen):
-            fixed = name is not None
-        if fixed or type(seen) in (*SINGLETONS, object) or is_package_function(seen):
+        if type(seen) not in VARYING and self._is_fixed(seen, name is not None):
             if name is not None:
                 self.program.guard_name(name[0], name[1], seen)
             else:
@@ -91,6 +89,18 @@ class Objects(ObjectPart):
         if not is_number or getattr(value, "home", -1) >= 0:
             self.remember(seen, value, register)
         return value
+
+    @staticmethod
+    def _is_fixed(seen: Any, is_named: bool) -> bool:
+        """Whether a path is for calls that have this very object there."""
+        if (code := code_behind(seen)) is not None:
+            # Many functions of one code close over different things. A name stands for one.
+            fixed = is_named and not code.co_freevars
+        elif has_equals(seen):
+            fixed = is_named
+        else:
+            fixed = issubclass(type(seen), FIXED) or is_single(seen)
+        return fixed or type(seen) in (*SINGLETONS, object) or is_package_function(seen)
 
     def remember(self, seen: Any, value: Abstract, register: int) -> None:
         """Where the object is met again, that is its value."""
@@ -112,6 +122,9 @@ class Objects(ObjectPart):
         """
         self.program.check_time()
         kind = type(seen)
+        if kind in (int, float, complex):
+            self.program.guard_type(register, seen)
+            return Host(register, seen, made=not external)
         if fits_graph(seen):
             self.program.guard("guard_signature", register, seen, key=(register,))
             if external and id(seen) in self.memory.joint:

@@ -50,6 +50,10 @@ ARRAY_OPERATORS: dict[tuple[str, int], Any] = {
 }
 
 
+#: classes of arrays and scalars of all libraries
+OF_LIBRARIES = (*ARRAYS, *SCALARS)
+
+
 class HostOperations(ObjectPart):
     """Operators that run no code of the user and change nothing."""
 
@@ -58,6 +62,8 @@ class HostOperations(ObjectPart):
     def is_pure(self, value: Abstract) -> bool:
         """Whether operators on `value` run no code of the user and change nothing."""
         value = resolve(value)
+        if isinstance(value, (Literal, Host)) and type(value.object) in PURE_TYPES:
+            return True
         if isinstance(value, (Tensor, Size, SliceValue, RangeValue)):
             return True
         if isinstance(value, Raised):  # unless Python code of the user's says what it looks like
@@ -86,7 +92,7 @@ class HostOperations(ObjectPart):
         for operand in operands:
             if not self.is_pure(operand):
                 raise refuse(reasons.OPERATOR, name, describe(operand))
-            if isinstance(getattr(operand, "object", None), (*ARRAYS, *SCALARS)):
+            if isinstance(getattr(operand, "object", None), OF_LIBRARIES):
                 self.graph.check_modes()
         known = all(isinstance(operand, Literal) for operand in operands) and is_constant(seen)
         if known and not is_scalar(seen):  # a library's arithmetic may warn

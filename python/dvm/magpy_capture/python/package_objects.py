@@ -37,7 +37,10 @@ class PackageObjects(PythonPart):
 
     def is_of_package(self, *values: Abstract) -> bool:
         """Whether one of them is an object of a class of a leaf package."""
-        return any(isinstance(v, Instance) and is_packaged(v.cls) for v in map(resolve, values))
+        for value in map(resolve, values):
+            if isinstance(value, Instance) and is_packaged(value.cls):
+                return True
+        return False
 
     def package_call(
         self, function: Any, positional: list[Abstract], named: Named, seen: Any

@@ -48,6 +48,8 @@ class Elementwise(TensorPart):
 
     def broadcast_dim(self, a: _dvm.Dim, b: _dvm.Dim) -> _dvm.Dim:
         """bcast(a, b), in which each size occurs once however often it was met."""
+        if a is b:
+            return a
         parts = [self.graph.broadcast_of.get(dim, frozenset([dim])) for dim in (a, b)]
         if parts[1] <= parts[0]:
             return a
@@ -83,7 +85,10 @@ class Elementwise(TensorPart):
         order = self.rules.result_order(operands, len(shape)) if order is None else order
         stored = [shape[axis] for axis in order]
         values = [
-            self.graph.broadcast_value(self.layouts.arranged(t, order), stored) for t in operands
+            self.layouts.arranged(t, order)
+            if t.shape == shape
+            else self.graph.broadcast_value(self.layouts.arranged(t, order), stored)
+            for t in operands
         ]
         value = self.graph.elementwise_value(op, values)
         return fresh(value, dtype, shape, order, library=operands[0].library, is_scalar=not shape)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence as SequenceOf
 
 from dvm import _dvm
@@ -11,6 +12,7 @@ from dvm.magpy_capture.values import Content, Storage, Tensor
 Order = tuple[int, ...]
 
 
+@functools.cache
 def c_order(rank: int) -> Order:
     return tuple(range(rank))
 

@@ -25,6 +25,8 @@ class Layouts(TensorPart):
         become size 1.
         """
         value = self.arrays.value_of(t)
+        if t.order == order:
+            return value
         rank, lead = t.rank, len(order) - t.rank
         wanted = [axis - lead for axis in order if axis >= lead]
         value = self.graph.transpose_value(value, [t.order.index(axis) for axis in wanted])
