@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import ast
+import dis
+import functools
 import inspect
+import itertools
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,6 +17,19 @@ from dvm.magpy_capture.libraries import LIBRARIES
 from dvm.magpy_capture.library import Library
 from dvm.magpy_capture.meanings import FUNCTIONS, METHODS
 from dvm.magpy_capture.part import Part
+
+
+def stored_by(function: Any) -> set[str]:
+    """The attributes of the first argument that a function sets, but for its properties."""
+    if function is None:
+        return set()
+    steps = list(dis.get_instructions(function))
+    return {
+        step.argval
+        for before, step in itertools.pairwise(steps)
+        if step.opname == "STORE_ATTR" and before.opname == "LOAD_FAST" and before.argval == "self"
+    }
+
 
 PARTS = sorted(lowering.PARTS)
 FILES = sorted(Path(inspect.getfile(lowering)).parent.rglob("*.py"))
@@ -44,6 +61,17 @@ def test_a_part_is_named_once_and_never_asks_for_itself(name: str) -> None:
     kind = lowering.PARTS[name]
     assert [each for each, named in lowering.NAMED.items() if named == kind.__name__] == [name]
     assert name not in used_by(kind)
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_what_a_part_keeps_of_a_recording_begins_with_it(name: str) -> None:
+    """Parts are used again: what no `__init__` sets would be that of the recording before."""
+    kind = lowering.PARTS[name]
+    assert not [each for each in vars(kind).values() if isinstance(each, functools.cached_property)]
+    kept = stored_by(vars(kind).get("__init__"))
+    for method in vars(kind).values():
+        if inspect.isfunction(method) and method.__name__ != "__init__":
+            assert stored_by(method) <= kept
 
 
 def test_a_meaning_is_of_a_part_or_of_the_whole_lowering() -> None:

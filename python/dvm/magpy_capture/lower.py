@@ -6,9 +6,8 @@ import math
 import sys
 from typing import Any
 
-import numpy as np
-
 from dvm import _dvm, classes, reasons
+from dvm.magpy_capture.libraries import LIBRARIES
 from dvm.magpy_capture.loops.known import KnownLoops
 from dvm.magpy_capture.lowering import Lowering
 from dvm.magpy_capture.path.graphs import Modes
@@ -35,8 +34,7 @@ def lower(
     loops: what is known of the function's loops, which grows.
     varying: what is known of texts and lengths that its calls have brought, which grows.
     """
-    modes = np.geterr()
-    entry: Modes = (modes["divide"], modes["over"], modes["under"], modes["invalid"])
+    entry: Modes = LIBRARIES[0].error_state()
     found = Findings()
     known = KnownLoops() if loops is None else loops
     known_values = KnownValues() if varying is None else varying

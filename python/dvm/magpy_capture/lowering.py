@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from dvm.magpy_capture.events.walk import Walk
+from dvm.magpy_capture.libraries import LIBRARIES
 from dvm.magpy_capture.loops.gathering import gather
 from dvm.magpy_capture.loops.known import KnownLoops
 from dvm.magpy_capture.loops.layer import LoopPart
 from dvm.magpy_capture.loops.rolling import Loops
-from dvm.magpy_capture.meanings import FUNCTIONS, METHODS, Meaning
-from dvm.magpy_capture.numpy.library import NUMPY
+from dvm.magpy_capture.meanings import Meaning, all_meanings
 from dvm.magpy_capture.part import CLASSES, Part
 from dvm.magpy_capture.path.graphs import Graphs, Modes
 from dvm.magpy_capture.path.program import Program
@@ -53,7 +53,7 @@ class Lowering:
 
     def __init__(self) -> None:
         self._parts: dict[str, Any] = {name: kind.__new__(kind) for name, kind in MADE.items()}
-        every = {**self._parts, "meanings": self, "library": NUMPY}
+        every = {**self._parts, "meanings": self, "library": LIBRARIES[0]}
         self._stateful: list[tuple[dict[str, Any], dict[str, Any]]] = []
         for name, part in self._parts.items():
             handed = {need: every[OFFERS.get(NAMED[need], need)] for need in HANDED[name]}
@@ -141,8 +141,7 @@ OFFERS: dict[str, str] = {
 }
 #: meaning of a function -> the part that it is given first
 HOLDERS: dict[Meaning, str] = {
-    meaning: next(iter(meaning.__annotations__.values()))
-    for meaning in (*FUNCTIONS.values(), *METHODS.values())
+    meaning: next(iter(meaning.__annotations__.values())) for meaning in all_meanings()
 } | {
     value: name for name, kind in PARTS.items() for value in vars(kind).values() if callable(value)
 }

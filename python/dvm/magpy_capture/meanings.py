@@ -15,9 +15,8 @@ import types
 from collections.abc import Callable, Iterable
 from typing import Any, Protocol, TypeVar
 
-import numpy as np
-
 from dvm.classes import mro_of
+from dvm.magpy_capture.libraries import ARRAYS
 
 Meaning = Callable[..., Any]
 Handler = TypeVar("Handler", bound=Meaning)
@@ -46,7 +45,7 @@ def means(*things: Any) -> Callable[[Handler], Handler]:
 
     def register(handler: Handler) -> Handler:
         for thing in things:
-            if isinstance(thing, types.MethodDescriptorType) and thing.__objclass__ is np.ndarray:
+            if isinstance(thing, types.MethodDescriptorType) and thing.__objclass__ in ARRAYS:
                 METHODS[thing.__name__] = handler
             else:
                 FUNCTIONS[thing] = handler
@@ -66,6 +65,8 @@ CALLS_OF: dict[type, Meaning] = {}
 METHODS_OF: dict[Any, Meaning] = {}
 #: kind of object, by its id -> how one is read: (register, seen, external)
 ADOPTS: dict[int, Meaning] = {}
+#: kind of context manager -> what entering it means: (manager)
+ENTERED: dict[type, Meaning] = {}
 #: kind of abstract value -> what its attributes are: (base, name, seen)
 ATTRIBUTES_OF: dict[type, Meaning] = {}
 
@@ -109,6 +110,17 @@ def adopts(*kinds: type) -> Callable[[Handler], Handler]:
     return _registers(ADOPTS, map(id, kinds))
 
 
+def entered(*kinds: type) -> Callable[[Handler], Handler]:
+    """Register what `with` does with managers of these kinds of abstract values."""
+    return _registers(ENTERED, kinds)
+
+
+def all_meanings() -> set[Meaning]:
+    """All that are registered."""
+    tables: list[dict[Any, Meaning]] = [FUNCTIONS, METHODS, CALLS, CALLS_OF, METHODS_OF, ADOPTS]
+    return {each for table in (*tables, ATTRIBUTES_OF, ENTERED) for each in table.values()}
+
+
 def of_kind(table: dict[type, Meaning], kind: type) -> Meaning | None:
     """The row of the class, or of the nearest that it inherits from."""
     for cls in mro_of(kind):
@@ -126,25 +138,25 @@ def method_of(kind: type, name: str) -> Meaning | None:
 
 
 __all__ = [
-    *(
-        "ADOPTS",
-        "ATTRIBUTES_OF",
-        "CALLS",
-        "CALLS_OF",
-        "FUNCTIONS",
-        "METHODS",
-        "METHODS_OF",
-        "SEEING",
-    ),
-    *("Meaning", "Meanings"),
-    *(
-        "adopts",
-        "attributes_of",
-        "calls_of",
-        "calls_of_each",
-        "means",
-        "method_of",
-        "methods_of",
-        "of_kind",
-    ),
+    "ADOPTS",
+    "ATTRIBUTES_OF",
+    "CALLS",
+    "CALLS_OF",
+    "ENTERED",
+    "FUNCTIONS",
+    "METHODS",
+    "METHODS_OF",
+    "SEEING",
+    "Meaning",
+    "Meanings",
+    "adopts",
+    "all_meanings",
+    "attributes_of",
+    "calls_of",
+    "calls_of_each",
+    "entered",
+    "means",
+    "method_of",
+    "methods_of",
+    "of_kind",
 ]

@@ -13,8 +13,6 @@ import types
 from collections.abc import Iterator
 from typing import Any
 
-import numpy as np
-
 from dvm import classes, reasons
 from dvm.handlers import is_of_a_signal
 from dvm.magpy_capture.events.callees import FUNCTIONS
@@ -63,8 +61,8 @@ class Callbacks(WalkPart, Caller):
     """Runs over the events, and into the bodies of callbacks where a value asks for them."""
 
     needs = (
-        "callees calls exceptions flow generators host_operations instances outputs program "
-        "python record recorded walk"
+        "callees calls exceptions flow generators host_operations instances library outputs "
+        "program python record recorded walk"
     )
 
     def __init__(self, begin: int) -> None:
@@ -379,7 +377,7 @@ class Callbacks(WalkPart, Caller):
                 self._look_into(function, argument)
             objects.append(seen)
         given = dict(zip(named, objects[len(arguments) :], strict=True))
-        with np.errstate(all="ignore"):
+        with self.library.quiet():
             try:
                 return callee(*objects[: len(arguments)], **given)  # type: ignore[misc]
             except Exception as error:

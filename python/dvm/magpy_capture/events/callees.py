@@ -44,10 +44,8 @@ class Callees(WalkPart):
 
     needs = "containers heap instances lookups program recorded"
 
-    #: what a followed call leads to
-    leading: Abstract | None = None
-
     def __init__(self) -> None:
+        self.leading: Abstract | None = None  # what a followed call leads to
         # Of each cell of the recorded call: the register of a function that closes over it, and
         # its place there; FIXED of one that is the same on every call.
         self._cells: dict[int, tuple[int, int]] = {}

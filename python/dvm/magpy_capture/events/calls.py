@@ -8,13 +8,22 @@ import sys
 import types
 from typing import Any
 
-import numpy as np
-
 from dvm import classes, reasons
 from dvm.annotating import NOTHING, annotation_of, is_packaged
 from dvm.classes import is_mutable_class, is_plain_key, lookup, mro_of
 from dvm.magpy_capture.events.layer import WalkPart
-from dvm.magpy_capture.libraries import ELEMENTWISE, is_function, is_scalar, writes
+from dvm.magpy_capture.libraries import (
+    CLOCKS_OF,
+    ELEMENTWISE,
+    EQUALS,
+    SCALARS,
+    called_by,
+    is_called,
+    is_function,
+    is_of_library,
+    is_scalar,
+    writes,
+)
 from dvm.magpy_capture.meanings import (
     CALLS,
     CALLS_OF,
@@ -25,7 +34,6 @@ from dvm.magpy_capture.meanings import (
     means,
     of_kind,
 )
-from dvm.magpy_capture.numpy.tables import GENERATORS, PURE_CLASSES
 from dvm.magpy_capture.path.program import describe
 from dvm.magpy_capture.path.spec import NotCapturable, refuse
 from dvm.magpy_capture.python.contexts import (
@@ -45,7 +53,6 @@ from dvm.magpy_capture.python.tables import CLOCKS, EVENT_OF, PURE
 from dvm.magpy_capture.values import (
     Abstract,
     Hidden,
-    Host,
     Instance,
     Literal,
     Method,
@@ -55,6 +62,12 @@ from dvm.magpy_capture.values import (
     Sequence,
     SuperValue,
     resolve,
+)
+
+#: types whose calls make a value from values, without effects
+PURE_CLASSES: tuple[type, ...] = (
+    *(*EQUALS, *SCALARS, complex, str, bytes, frozenset),
+    *(operator.itemgetter, operator.attrgetter, operator.methodcaller),
 )
 
 
@@ -83,7 +96,7 @@ class Calls(WalkPart):
         if isinstance(callee, Instance) and callee.cls is functools.partial:
             return self.call_partial(callee, positional, named, seen)
         callee = self.program.by_identity(callee)
-        if isinstance(callee, (Instance, Literal)) and type(callee.object) is np.vectorize:
+        if isinstance(callee, (Instance, Literal)) and called_by(callee.object) is not None:
             return self.per_element.vectorized(callee, positional, named, seen)
         if isinstance(callee, Instance) and self.packages.is_of_package(callee):
             return self.packages.package_object_called(callee, positional, named, seen)
@@ -191,8 +204,7 @@ class Calls(WalkPart):
         try:
             return self.methods.meant(meaning, name_of(function), positional, named, seen)
         except NotCapturable:
-            called = writes(function) or function in (np.empty, np.empty_like)
-            if not is_function(function) and not called:
+            if not is_called(function):
                 raise
             return self.opaque.call(function, positional, named, seen)
 
@@ -211,7 +223,7 @@ class Calls(WalkPart):
                 self.sets.is_shown(argument) if shows else self.host_operations.is_pure(argument)
             ):
                 raise refuse(reasons.FUNCTION_OF, name_of(function), describe(argument))
-        if function is np.datetime64 and any(isinstance(a, Literal) for a in arguments):
+        if function in CLOCKS_OF and any(isinstance(a, Literal) for a in arguments):
             return self.read_clock(function, positional, named, seen)  # of "now", perhaps
         if all(is_fixed(argument) for argument in arguments) and is_constant(seen):
             return Literal(seen, made=is_scalar(seen))
@@ -296,19 +308,6 @@ class Calls(WalkPart):
             raise refuse(reasons.CALL, describe(bound))
         return Method(resolve(instance), bound.object.__name__, bound.object, bound=True)
 
-    @calls_of_each(GENERATORS)
-    def make_generator(
-        self, function: Any, positional: list[Abstract], named: Named, seen: Any
-    ) -> Abstract:
-        """A generator of the path's own, made anew on every call."""
-        for argument in map(resolve, [*positional, *named.values()]):
-            is_source = isinstance(argument, Host) and argument.made
-            if not self.host_operations.is_pure(argument) and not is_source:
-                raise refuse(reasons.FUNCTION_OF, name_of(function), describe(argument))
-        return self.host_operations.host_call(
-            self.program.constant(function), positional, named, seen
-        )
-
     def instantiate(self, cls: type, arguments: list[Abstract], seen: Any) -> Abstract:
         """A class without Python code of its own to run: only `object.__init__`."""
         plain = class_attribute(cls, "__init__") is object.__init__
@@ -354,7 +353,7 @@ def _is_builtin(callee: Abstract) -> bool:
 
 
 def is_user_class(cls: type) -> bool:
-    return is_mutable_class(cls) and not classes.module_of(cls).startswith("numpy")
+    return is_mutable_class(cls) and not is_of_library(classes.module_of(cls))
 
 
 __all__ = ["Calls"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import sys
 import types
 from typing import Any
@@ -39,7 +38,8 @@ class FlowEvents(WalkPart):
         "program python record recorded sets"
     )
 
-    events: list[Any]  # of the recording, in order
+    def __init__(self) -> None:
+        self._taken: dict[int, int] | None = None
 
     # ---- building
 
@@ -166,7 +166,7 @@ class FlowEvents(WalkPart):
         base = resolve(base)
         if not isinstance(base, RangeValue) or isinstance(resolve(base.stop), Literal):
             return None
-        count = self._items_taken.get(iterator, 0)
+        count = self._items_taken().get(iterator, 0)
         if count == 0:
             return None
         start, step = self.indexing.integer(base.start), self.indexing.integer(base.step)
@@ -178,9 +178,10 @@ class FlowEvents(WalkPart):
         parts = map(Literal, items)
         return IteratorValue(lambda: next(parts, End))
 
-    @functools.cached_property
     def _items_taken(self) -> dict[int, int]:
         """How many items the program took of each iterator that it did not exhaust."""
+        if self._taken is not None:
+            return self._taken
         taken: dict[int, int] = {}
         ended = set()
         for kind, name, operands, *_ in self.record.events:
@@ -188,7 +189,8 @@ class FlowEvents(WalkPart):
                 taken[operands[0]] = taken.get(operands[0], 0) + 1
                 if name == "exhausted":
                     ended.add(operands[0])
-        return {iterator: count for iterator, count in taken.items() if iterator not in ended}
+        self._taken = {each: count for each, count in taken.items() if each not in ended}
+        return self._taken
 
     def on_next(self, name: str, operands: Operands, _k: Any, _r: int, followed: bool) -> Abstract:
         if followed:

@@ -8,20 +8,27 @@ import types
 from collections import OrderedDict
 from typing import Any
 
-import numpy as np
-
 from dvm import classes, reasons
 from dvm.classes import mro_of, names_in
 from dvm.magpy_capture.events.calls import is_user_class
 from dvm.magpy_capture.events.layer import WalkPart
 from dvm.magpy_capture.events.methods import IMMUTABLE
-from dvm.magpy_capture.libraries import is_array, is_scalar
+from dvm.magpy_capture.libraries import (
+    ELEMENTWISE,
+    EQUALS,
+    FACTS,
+    FUNCTION_TYPES,
+    GENERATORS,
+    is_array,
+    is_scalar,
+    library_of,
+)
 from dvm.magpy_capture.meanings import (
     ATTRIBUTES_OF,
+    ENTERED,
     attributes_of,
     of_kind,
 )
-from dvm.magpy_capture.numpy.errstate import ErrorState
 from dvm.magpy_capture.path.program import describe
 from dvm.magpy_capture.path.spec import refuse
 from dvm.magpy_capture.python.contexts import (
@@ -31,7 +38,6 @@ from dvm.magpy_capture.python.contexts import (
 from dvm.magpy_capture.python.instances import BOUND
 from dvm.magpy_capture.python.kinds import MISSING, class_attribute, is_constant
 from dvm.magpy_capture.python.locks import is_lock
-from dvm.magpy_capture.python.randoms import GENERATORS as GENERATORS_OF_NUMPY
 from dvm.magpy_capture.tensors.indexing import index_parts
 from dvm.magpy_capture.values import (
     Abstract,
@@ -67,7 +73,7 @@ OF_CODE = frozenset({"__doc__", "__name__", "__qualname__"})
 
 #: Values whose methods are looked up without further ado
 KNOWN_METHODS = (
-    *(ListValue, DictValue, DequeValue, SetValue, OpenSet, Size, ErrorState, OwnDict, CacheLock),
+    *(ListValue, DictValue, DequeValue, SetValue, OpenSet, Size, OwnDict, CacheLock),
     *(CaughtWarnings, Expected),
 )
 
@@ -80,9 +86,9 @@ class Lookups(WalkPart):
     """The meaning of looking into a value."""
 
     needs = (
-        "annotated array_classes attributes containers contexts fancy graph heap host_arrays "
-        "host_operations indexing instances ledger library locks meanings opaque outputs "
-        "packages program ufuncs views writes"
+        "annotated array_classes attributes containers contexts fancy heap host_arrays "
+        "host_operations indexing instances ledger locks meanings opaque outputs packages "
+        "program ufuncs writes"
     )
 
     # ---- attributes
@@ -158,7 +164,7 @@ class Lookups(WalkPart):
 
     @attributes_of(Literal)
     def attribute_of_literal(self, base: Literal, name: str, seen: Any) -> Abstract:
-        if type(base.object) in (np.finfo, np.iinfo):
+        if type(base.object) in FACTS:
             return self.literal_attribute(base, name, seen)
         if self.heap.is_plain_instance(base.object):
             held = self.heap.reach(lambda: self.program.constant(base.object), base.object)
@@ -170,7 +176,7 @@ class Lookups(WalkPart):
 
     @attributes_of(Host)
     def attribute_of_host(self, base: Host, name: str, seen: Any) -> Abstract:
-        if isinstance(base.object, GENERATORS_OF_NUMPY):
+        if isinstance(base.object, GENERATORS):
             return Method(base, name)
         if type(base.object) is types.MethodType and name in ("__self__", "__func__"):
             return self.part_of_method(base, name, seen)
@@ -254,13 +260,13 @@ class Lookups(WalkPart):
         if self.program.is_own(owner) and is_constant(seen):
             return Literal(seen)
         user_class = isinstance(owner, type) and is_user_class(owner)
-        if isinstance(owner, (types.FunctionType, type(np.sum))) or user_class:
+        if isinstance(owner, (types.FunctionType, *FUNCTION_TYPES)) or user_class:
             fetch = lambda: self.program.step("getattr", self.program.constant(owner), name)  # noqa: E731
             return self.heap.reach(fetch, seen)
         if is_constant(owner) or isinstance(
-            owner, (np.finfo, np.iinfo, np.ufunc, type, types.FunctionType)
+            owner, (*FACTS, *ELEMENTWISE, type, types.FunctionType)
         ):
-            immutable = type(owner) in IMMUTABLE or isinstance(owner, (np.ufunc, np.dtype))
+            immutable = type(owner) in IMMUTABLE or isinstance(owner, (*ELEMENTWISE, *EQUALS))
             if immutable and _is_method(seen):
                 return Method(base, name)
             if is_constant(seen) or callable(seen):
@@ -310,7 +316,7 @@ class Lookups(WalkPart):
         if isinstance(base, FlatValue):
             return self.attributes.store_flat(base, key, value)
         if isinstance(base, Host) and is_array(base.object):
-            plain: Any = self.library.array
+            plain: Any = library_of(base.object).array
             self.opaque.call(plain.__setitem__, [base, key, value], {}, None)
             return None
         if not isinstance(base, Tensor):
@@ -331,10 +337,9 @@ class Lookups(WalkPart):
     # ---- with
 
     def enter_context(self, manager: Abstract, seen: Any) -> Abstract:
-        if isinstance(manager, ErrorState):
-            manager.before = self.graph.modes
-            self.views.set_modes(manager.modes_over(self.graph.modes))
-            return Literal(None)
+        if (meaning := of_kind(ENTERED, type(manager))) is not None:
+            entered: Abstract = meaning(self.meanings.holder(meaning), manager)
+            return entered
         if isinstance(manager, CacheLock):
             return Literal(True)
         if is_lock(manager):
@@ -344,11 +349,6 @@ class Lookups(WalkPart):
         if isinstance(manager, Expected):
             return self.contexts.enter_expected(manager)
         raise refuse(reasons.WITH_MANAGER, describe(manager))
-
-    def leave_context(self, manager: ErrorState | CacheLock) -> Abstract:
-        if isinstance(manager, ErrorState):
-            self.views.set_modes(manager.before)
-        return Literal(None)
 
 
 def _is_method(value: Any) -> bool:

@@ -8,7 +8,8 @@ from typing import Any
 from dvm import reasons
 from dvm.annotating import NOTHING, annotation_of
 from dvm.magpy_capture.events.layer import WalkPart
-from dvm.magpy_capture.libraries import ELEMENTWISE, is_array, is_scalar
+from dvm.magpy_capture.libraries import ELEMENTWISE, GENERATORS, is_array, is_scalar, library_of
+from dvm.magpy_capture.library import Library
 from dvm.magpy_capture.meanings import (
     METHODS,
     SEEING,
@@ -18,9 +19,6 @@ from dvm.magpy_capture.meanings import (
     method_of,
     methods_of,
 )
-from dvm.magpy_capture.numpy.array_classes import MASKED_METHODS
-from dvm.magpy_capture.numpy.errstate import ErrorState
-from dvm.magpy_capture.numpy.tables import PURE_METHODS, WRITING_METHODS
 from dvm.magpy_capture.path.program import describe
 from dvm.magpy_capture.path.spec import NotCapturable, refuse
 from dvm.magpy_capture.python.caches import CACHED
@@ -40,7 +38,6 @@ from dvm.magpy_capture.python.locks import is_lock
 from dvm.magpy_capture.python.log_records import IS_ENABLED, LOGGING
 from dvm.magpy_capture.python.opaque import signature_of
 from dvm.magpy_capture.python.open_lists import is_open_list
-from dvm.magpy_capture.python.randoms import GENERATORS as GENERATORS_OF_NUMPY
 from dvm.magpy_capture.python.randoms import is_pythons
 from dvm.magpy_capture.values import (
     Abstract,
@@ -74,7 +71,7 @@ class Methods(WalkPart):
 
     needs = (
         "annotated caches containers contexts exceptions host_operations indexing instances "
-        "locks lookups meanings opaque open_lists outputs program python randoms reductions "
+        "locks meanings opaque open_lists outputs program python randoms reductions "
         "ufunc_methods"
     )
 
@@ -144,13 +141,13 @@ class Methods(WalkPart):
         method = Method(resolve(positional[0]), function.__name__, function)
         return self.call_method(method, positional[1:], named, seen)
 
-    @methods_of(Raised, FlatValue, CaughtWarnings, Expected, ErrorState, CacheLock)
+    @methods_of(Raised, FlatValue, CaughtWarnings, Expected, CacheLock)
     def only_method(
         self, base: Any, name: str, positional: list[Abstract], named: Named, seen: Any
     ) -> Abstract:
         """The one method that a kind of value has here; leaving, of a context manager."""
-        if isinstance(base, (ErrorState, CacheLock)):
-            return self.lookups.leave_context(base)
+        if isinstance(base, CacheLock):
+            return Literal(None)
         if isinstance(base, CaughtWarnings) and name == "__exit__":
             return self.contexts.leave_warnings(base)
         if isinstance(base, Expected) and name == "__exit__":
@@ -165,12 +162,13 @@ class Methods(WalkPart):
     def method_of_host(
         self, base: Host, name: str, positional: list[Abstract], named: Named, seen: Any
     ) -> Abstract:
-        if isinstance(base.object, GENERATORS_OF_NUMPY):
+        if isinstance(base.object, GENERATORS):
             bound = self.program.step("getattr", base.register, name)
             function = getattr(base.object, name)
             return self.randoms.random(base, function, bound, positional, named, seen)
         if is_array(base.object):
-            if name not in PURE_METHODS | WRITING_METHODS | MASKED_METHODS:
+            library = library_of(base.object)
+            if not (_is_called(library, name) or name in library.own_methods):
                 raise refuse(reasons.ARRAY_METHOD, name)
             function = getattr(type(base.object), name)
             return self.opaque.call(function, [base, *positional], named, seen)
@@ -200,13 +198,13 @@ class Methods(WalkPart):
         owner = base.library.class_of(base.dtype, base.is_scalar)
         function = getattr(owner, name, None)
         if meaning is None:
-            if name not in PURE_METHODS | WRITING_METHODS:
+            if not _is_called(base.library, name):
                 raise refuse(reasons.ARRAY_METHOD, name)
             return self.opaque.call(function, [base, *positional], named, seen)
         try:
             return self.meant(meaning, name, [base, *positional], named, seen)
         except NotCapturable:
-            if name not in PURE_METHODS | WRITING_METHODS:
+            if not _is_called(base.library, name):
                 raise
             return self.opaque.call(function, [base, *positional], named, seen)
 
@@ -302,6 +300,11 @@ class Methods(WalkPart):
             return self.containers.iterator(content)
         self._ask_none(base)
         return self._by_kind(content, name, positional, named, seen)
+
+
+def _is_called(library: Library, name: str) -> bool:
+    """Whether a method of an array is called as it is, where it has no meaning."""
+    return name in library.pure_methods or name in library.writing_methods
 
 
 __all__ = ["Methods"]

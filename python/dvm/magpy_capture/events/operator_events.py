@@ -6,14 +6,11 @@ import enum
 import operator
 from typing import Any
 
-import numpy as np
-
 from dvm import reasons
 from dvm.magpy_capture.events.layer import WalkPart
 from dvm.magpy_capture.events.recorded import Operands
 from dvm.magpy_capture.events.special_methods import looked_up
 from dvm.magpy_capture.libraries import ARRAYS, ELEMENTWISE, SCALARS, is_array, is_plain_array
-from dvm.magpy_capture.numpy.tables import BINARY_OPERATORS, COMPARE_OPERATORS, UNARY_OPERATORS
 from dvm.magpy_capture.objects.operators import Operators
 from dvm.magpy_capture.path.program import describe
 from dvm.magpy_capture.path.spec import refuse
@@ -53,7 +50,7 @@ class OperatorEvents(WalkPart, Operators):
     needs = (
         "array_classes attributes caller containers exceptions heap host_operations identity "
         "instances ledger lengths lookups opaque open_lists packages program python record "
-        "recorded sets ufuncs"
+        "recorded rules sets ufuncs"
     )
 
     # ---- operators
@@ -81,9 +78,7 @@ class OperatorEvents(WalkPart, Operators):
             return self.recorded.dispatched(operands)
         a, b = (self.recorded.value(node) for node in operands)
         if isinstance(a, Tensor) and not a.is_scalar:
-            self.ufuncs.ufunc_call(
-                BINARY_OPERATORS[name], [a, b], {"out": a}, self.record.seen(result)
-            )
+            self.rules.compute("binary", name, [a, b], self.record.seen(result), in_place=True)
             return a
         if isinstance(a, ListValue) and name == "+":
             if _adds_itself(b):
@@ -103,12 +98,10 @@ class OperatorEvents(WalkPart, Operators):
         if self.packages.is_of_package(a, b):
             return self.packages.package_operator(OPERATORS, name, [a, b], seen)
         # NumPy warns when integer scalars overflow, unlike arrays; subclasses have own operators.
-        if self.ufuncs.is_integer_scalar(a, b) or is_subclass(a) or is_subclass(b):
+        if self.rules.is_integer_scalar(a, b) or is_subclass(a) or is_subclass(b):
             return self.host_operations.host_operation(name, [a, b], seen)
-        if name == "**" and (shortcut := self.ufuncs.power_shortcut(a, b)) is not None:
-            return self.ufuncs.ufunc_call(shortcut, [a], {}, seen)
         if isinstance(a, Tensor) or isinstance(b, Tensor):
-            return self.ufuncs.ufunc_call(BINARY_OPERATORS[name], [a, b], {}, seen)
+            return self.rules.compute("binary", name, [a, b], seen)
         return self.python.python_binary(name, a, b, seen)
 
     def attribute(self, base: Abstract, name: str, seen: Any) -> Abstract:
@@ -127,10 +120,11 @@ class OperatorEvents(WalkPart, Operators):
             return self.caller.operated("binary", name, a, b)
         if name is None and not isinstance(callee, ELEMENTWISE):
             return self.caller.apply(function, [a, b])
-        if self.ufuncs.is_integer_scalar(a, b):
+        if self.rules.is_integer_scalar(a, b):
             raise refuse(reasons.FUNCTOOLS_REDUCE_INTEGERS_NUMPY)
         if isinstance(a, Tensor) or isinstance(b, Tensor):
-            return self.ufuncs.apply(callee if name is None else BINARY_OPERATORS[name], [a, b])
+            applied = self.ufuncs.apply(callee, [a, b]) if name is None else None
+            return self.rules.operator(str(name), [a, b]) if applied is None else applied
         numbers = all(isinstance(each, (Literal, Host, Size)) for each in (a, b))
         if (
             name is None
@@ -151,8 +145,8 @@ class OperatorEvents(WalkPart, Operators):
             return self.negation(a, self.record.seen(result))
         if self.packages.is_of_package(a):
             return self.packages.package_operator(SIGNS, name, [a], self.record.seen(result))
-        if isinstance(a, Tensor) and not self.ufuncs.is_integer_scalar(a):
-            return self.ufuncs.ufunc_call(UNARY_OPERATORS[name], [a], {}, self.record.seen(result))
+        if isinstance(a, Tensor) and not self.rules.is_integer_scalar(a):
+            return self.rules.compute("unary", name, [a], self.record.seen(result))
         return self.host_operations.host_operation(name, [a], self.record.seen(result))
 
     def negation(self, a: Abstract, seen: bool) -> Abstract:
@@ -176,7 +170,7 @@ class OperatorEvents(WalkPart, Operators):
         if is_subclass(a) or is_subclass(b):
             return self.host_operations.host_operation(name, [a, b], seen)
         if isinstance(a, Tensor) or isinstance(b, Tensor):
-            return self.ufuncs.ufunc_call(COMPARE_OPERATORS[name], [a, b], {}, seen)
+            return self.rules.compute("compare", name, [a, b], seen)
         known = [each.object for each in (a, b) if isinstance(each, Literal)]
         members = [each for each in known if isinstance(each, enum.Enum)]
         if len(known) == 2 and members and name in ("==", "!="):
@@ -314,9 +308,6 @@ class OperatorEvents(WalkPart, Operators):
             return self.attributes.set_flat(base, value)
         if isinstance(base, Tensor) and name == "real" and not base.is_scalar and not followed:
             return self.lookups.store_subscript(base, Literal(Ellipsis), value)
-        if isinstance(base, Host) and type(base.object) is np.recarray:
-            if name in (base.object.dtype.names or ()) and not followed:
-                return self.lookups.store_subscript(base, Literal(name), value)
         if isinstance(base, Host) and is_subclass(base) and not followed:
             return self.array_classes.set_attribute_of_subclass(base, name, value)
         parts = isinstance(base, Host) and is_array(base.object) and base.object.dtype.kind == "c"

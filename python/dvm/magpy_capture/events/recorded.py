@@ -9,8 +9,7 @@ from dvm import classes, reasons
 from dvm.classes import is_mutable_class
 from dvm.magpy_capture.events.layer import WalkPart
 from dvm.magpy_capture.events.special_methods import looked_up
-from dvm.magpy_capture.libraries import is_plain_array, is_scalar
-from dvm.magpy_capture.numpy.dtypes import dtype_name
+from dvm.magpy_capture.libraries import is_plain_array, is_scalar, library_of
 from dvm.magpy_capture.path.spec import refuse
 from dvm.magpy_capture.python.kinds import (
     MISSING,
@@ -137,7 +136,7 @@ class Events(WalkPart):
             return
         if not (is_scalar(seen) or is_plain_array(seen)):
             raise refuse(reasons.RESULT_TYPE, classes.name_of(type(seen)))
-        dtype = dtype_name(seen.dtype)
+        dtype = library_of(seen).dtype_of(seen)
         if id(seen) in self.record.shaped:  # it has another shape by now
             seen = seen.reshape([self.sizes.observed(dim) for dim in value.shape])
         if dtype != value.dtype or seen.ndim != value.rank:

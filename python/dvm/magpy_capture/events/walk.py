@@ -14,8 +14,7 @@ from dvm import reasons
 from dvm.magpy_capture.events.callbacks import body_end
 from dvm.magpy_capture.events.layer import WalkPart
 from dvm.magpy_capture.events.recorded import Operands
-from dvm.magpy_capture.numpy.masked import is_numpys_code
-from dvm.magpy_capture.numpy.tables import WHOLE
+from dvm.magpy_capture.libraries import is_code, is_whole
 from dvm.magpy_capture.path.program import describe
 from dvm.magpy_capture.path.spec import BodyRaised, NotCapturable, refuse
 from dvm.magpy_capture.python.kinds import MISSING
@@ -66,8 +65,10 @@ class Walk(WalkPart):
         "record recorded sizes"
     )
 
-    first_sights: dict[int, int] | None = None  # id of an operand -> the first event that has it
-    own_line = 0  # of the function itself, at which the lowering is
+    def __init__(self) -> None:
+        # id of an operand -> the first event that has it
+        self.first_sights: dict[int, int] | None = None
+        self.own_line = 0  # of the function itself, at which the lowering is
 
     def run(self) -> None:
         if (
@@ -147,7 +148,7 @@ class Walk(WalkPart):
                 entered += 1
             if (entered > number and end) or entered == len(events):
                 break
-            if not is_numpys_code(self.record.seen(events[entered][2][-1])):
+            if not is_code(self.record.seen(events[entered][2][-1])):
                 return 0
             number = end = body_end(events, number)
             if not end or events[end - 1][1] == "raised":
@@ -195,7 +196,7 @@ class Walk(WalkPart):
         None if there is none, or if it is one that was refused as a whole already.
         """
         for cause in reversed(self.recorded.entered):
-            if cause is not None and cause[0] in ("call", "call_ex") and id(cause[4]) in WHOLE:
+            if cause is not None and cause[0] in ("call", "call_ex") and is_whole(cause[4]):
                 return cause[4]
         return None
 

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 from dvm import reasons
+from dvm.magpy_capture.library import DTYPES
 from dvm.magpy_capture.meanings import attributes_of, means
 from dvm.magpy_capture.numpy.layer import NumpyPart
 from dvm.magpy_capture.numpy.ufuncs import NONE
-from dvm.magpy_capture.path.graphs import DTYPES
 from dvm.magpy_capture.path.program import describe
 from dvm.magpy_capture.path.spec import refuse
 from dvm.magpy_capture.tensors.fresh import c_order

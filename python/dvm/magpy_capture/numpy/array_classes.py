@@ -32,16 +32,12 @@ HANDING_ON = frozenset(
     "RESUME LOAD_FAST LOAD_CONST LOAD_GLOBAL PRECALL CALL STORE_ATTR RETURN_VALUE POP_TOP NOP "
     "POP_JUMP_FORWARD_IF_NOT_NONE POP_JUMP_FORWARD_IF_NONE".split()
 )
-#: methods that masked arrays have and others do not
-MASKED_METHODS = frozenset(
-    "filled compressed count anom ids toflex torecords get_fill_value get_imag get_real".split()
-)
 
 
 class ArrayClasses(NumpyPart):
     """Which classes of arrays a call of NumPy may be given."""
 
-    needs = "heap host_operations instances program"
+    needs = "heap host_operations instances opaque program"
 
     def is_opaque_class(self, cls: type) -> bool:
         """Whether operators on its arrays run NumPy's code alone, as they do on every call."""
@@ -104,6 +100,9 @@ class ArrayClasses(NumpyPart):
 
     def set_attribute_of_subclass(self, base: Host, name: str, value: Abstract) -> None:
         """`x.name = value` of an array that the path made, before anybody else sees it."""
+        if type(base.object) is np.recarray and name in (base.object.dtype.names or ()):
+            self.opaque.call(np.ndarray.__setitem__, [base, Literal(name), value], {}, None)
+            return
         value = resolve(value)
         kept = isinstance(value, (Literal, Host)) and type(value.object) in PURE_TYPES
         free = (

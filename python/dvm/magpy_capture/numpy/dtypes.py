@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from dvm.magpy_capture.path.graphs import DTYPES
+from dvm.magpy_capture.library import DTYPES
 
 #: `dtype.name` is a property in Python, and slow.
 NAMES: dict[np.dtype[Any], str] = {np.dtype(name): name for name in DTYPES}

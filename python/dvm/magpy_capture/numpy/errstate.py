@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dvm import reasons
-from dvm.magpy_capture.meanings import means
+from dvm.magpy_capture.meanings import attributes_of, entered, means, methods_of
 from dvm.magpy_capture.path.graphs import ERRORS, Modes
 from dvm.magpy_capture.path.spec import refuse
-from dvm.magpy_capture.values import Abstract, DictValue, Literal
+from dvm.magpy_capture.values import Abstract, DictValue, Literal, Method
 
 if TYPE_CHECKING:
     from dvm.magpy_capture.numpy.layer import NumpyPart
@@ -40,6 +40,25 @@ def make_errstate(lower: NumpyPart, **modes: Abstract) -> Abstract:
     if "call" in changes:
         raise refuse(reasons.NP_ERRSTATE_CALL)
     return ErrorState(changes)
+
+
+@attributes_of(ErrorState)
+def method_of_state(_: NumpyPart, base: ErrorState, name: str, _seen: Any) -> Abstract:
+    return Method(base, name)
+
+
+@entered(ErrorState)
+def enter(lower: NumpyPart, state: ErrorState) -> Abstract:
+    state.before = lower.graph.modes
+    lower.views.set_modes(state.modes_over(lower.graph.modes))
+    return NONE
+
+
+@methods_of(ErrorState)
+def leave(lower: NumpyPart, state: ErrorState, *_call: Any) -> Abstract:
+    """`__exit__`, which is the one method that it has here."""
+    lower.views.set_modes(state.before)
+    return NONE
 
 
 @means(np.geterr)

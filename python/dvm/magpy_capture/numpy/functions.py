@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import types
 from typing import Any
 
 import numpy as np
@@ -37,6 +38,19 @@ FRESH: frozenset[Any] = frozenset(
     ).split()
 )
 
+#: array methods that write into the array and give None
+WRITING_METHODS: frozenset[str] = frozenset({"sort", "partition", "put", "fill", "__setitem__"})
+
+#: array methods that change nothing, called as they are where no table has them
+PURE_METHODS: frozenset[str] = frozenset(
+    "argsort argpartition choose compress conj conjugate diagonal dot nonzero ptp repeat "
+    "searchsorted take tobytes tolist trace round sum prod max min mean var std any all argmax "
+    "argmin cumsum cumprod clip item astype copy flatten ravel reshape transpose swapaxes squeeze "
+    "view byteswap __copy__ __getitem__ __len__ __contains__".split()
+)
+#: functions whose result nobody knows, which may be called all the same
+OPEN_ENDED = (np.empty, np.empty_like)
+
 
 def is_numpy_function(function: Any) -> bool:
     """A public function of NumPy that computes its result from its arguments alone."""
@@ -46,3 +60,13 @@ def is_numpy_function(function: Any) -> bool:
     if isinstance(function, np.ufunc):
         return True
     return module.split(".")[0] == "numpy" and not module.startswith("numpy.random")
+
+
+#: NumPy's own, in Python, that are followed: called as they are where that does not come to an end.
+#: By id, for a callee of a recording need not be hashable.
+WHOLE: dict[int, Any] = {
+    id(value): value
+    for module in (np, np.linalg, np.fft, np.char, np.strings)
+    for value in vars(module).values()
+    if isinstance(value, (types.FunctionType, type(np.sum))) and is_numpy_function(value)
+}

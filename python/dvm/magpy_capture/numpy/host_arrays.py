@@ -12,54 +12,16 @@ that is asked on every call.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
-
-import numpy as np
 
 from dvm import reasons
 from dvm.classes import names_in
-from dvm.magpy_capture.libraries import ARRAYS, fits_graph
+from dvm.magpy_capture.libraries import ARRAYS, fits_graph, library_of
+from dvm.magpy_capture.library import Array
 from dvm.magpy_capture.meanings import adopts
 from dvm.magpy_capture.objects.layer import ObjectPart
 from dvm.magpy_capture.path.program import describe
 from dvm.magpy_capture.path.spec import refuse
-from dvm.magpy_capture.python.kinds import PLAIN_TYPES, imported
 from dvm.magpy_capture.values import Abstract, Host, Tensor
-
-MAX_OBJECTS = 1 << 16  # in an array of objects whose elements are looked at
-PLAIN = frozenset({*PLAIN_TYPES, *np.sctypeDict.values()} - {np.void, np.object_})
-
-Array = np.ndarray[Any, Any]
-
-
-def python_numbers() -> tuple[type, ...]:
-    """The classes in Python that arrays hold: each operator is guarded to be the library's own."""
-    return imported("fractions", "Fraction")
-
-
-def holds_plain_objects(array: Array) -> bool:
-    """Whether all elements are immutable objects of Python itself."""
-    if array.size > MAX_OBJECTS:
-        return False
-    others = set(map(type, array.ravel().tolist())) - PLAIN
-    return not others or others <= {*imported("decimal", "Decimal"), *python_numbers()}
-
-
-def like(array: Array) -> Array:
-    """A copy that lies in memory as the array does, so that what is a view of one is of both."""
-    if array.flags.c_contiguous or array.flags.f_contiguous or array.dtype.hasobject:
-        return np.array(array, order="K", subok=True)
-    low, high = np.lib.array_utils.byte_bounds(array)
-    memory = np.empty(high - low, np.uint8)
-    offset = array.__array_interface__["data"][0] - low
-    made = np.ndarray(array.shape, array.dtype, memory, offset, array.strides)
-    made[...] = array
-    return made.view(type(array))
-
-
-def is_view_or_empty(made: Array, base: Array) -> bool:
-    """Whether `made` has no elements, or may have them in the memory of `base`."""
-    return made.size == 0 or np.may_share_memory(made, base)
 
 
 class HostArrays(ObjectPart):
@@ -94,16 +56,16 @@ class HostArrays(ObjectPart):
     def holds_plain(self, value: Host) -> bool:
         """Whether its elements are plain objects, which every call of the path agrees on."""
         seen = value.object
-        if seen.dtype != object or not holds_plain_objects(seen):
+        if seen.dtype != object or not library_of(seen).holds_plain(seen):
             return False
-        for cls in python_numbers():
+        for cls in library_of(seen).number_classes():
             if any(type(part) is cls for part in seen.flat):
                 for name, found in names_in(cls).items():
                     if name.startswith("__") and callable(found):
                         self.instances.guard_class(cls, name, found)
         if not value.root.owned:
             key = ("plain", value.register)
-            callee = self.program.constant(holds_plain_objects)
+            callee = self.program.constant(library_of(seen).holds_plain)
             self.program.guard(
                 "guard_truth",
                 self.program.step("call", callee, [value.register], (), key=key),
@@ -155,7 +117,7 @@ class HostArrays(ObjectPart):
         return view
 
     def guard_view(self, made: int, base: int, is_view: bool) -> None:
-        callee, key = self.program.constant(is_view_or_empty), ("is view", made, base)
+        callee, key = self.program.constant(self.library.is_view_or_empty), ("is view", made, base)
         shares = self.program.step("call", callee, [made, base], (), key=key)
         self.program.guard("guard_truth", shares, is_view, key=(shares,))
 
@@ -176,7 +138,7 @@ class HostArrays(ObjectPart):
     def writable_host(self, target: Host, name: str) -> None:
         """The array is written in place from here on, or the path is refused."""
         root = target.root
-        if any(map(self.library.is_compound, (root.object, target.object))):
+        if any(library_of(each).is_compound(each) for each in (root.object, target.object)):
             raise refuse(reasons.WRITES_INTO, name, describe(root))
         if not root.owned or root.frozen or not target.object.flags.writeable:
             self.memory.keep_on_host(root.object)
@@ -194,7 +156,9 @@ class HostArrays(ObjectPart):
         self.memory.meet_opaque(register, seen)
         for other, array in self.memory.opaque_arrays[:-1]:
             self.memory.apart(register, seen, other, array)
-        copy = self.program.step("call", self.program.constant(like), [register], ())
+        copy = self.program.step(
+            "call", self.program.constant(library_of(seen).like), [register], ()
+        )
         value = Host(copy, seen, owned=True, home=register)
         if seen.dtype.hasobject and not self.holds_plain(Host(register, seen)):
             raise refuse(reasons.WRITE_INTO_ARRAY_OBJECTS_USER)

@@ -8,28 +8,55 @@ import numpy as np
 
 from dvm import _dvm
 from dvm.magpy_capture.numpy.dtypes import dtype_name, is_supported, is_told_dtype
-from dvm.magpy_capture.numpy.functions import FRESH, WRITES, is_numpy_function
+from dvm.magpy_capture.numpy.functions import (
+    FRESH,
+    OPEN_ENDED,
+    PURE_METHODS,
+    WHOLE,
+    WRITES,
+    WRITING_METHODS,
+    is_numpy_function,
+)
+from dvm.magpy_capture.numpy.host_objects import (
+    holds_plain_objects,
+    is_view_or_empty,
+    like,
+    python_numbers,
+)
 from dvm.magpy_capture.numpy.joint_memory import owner_of, place_of, share_elements
 from dvm.magpy_capture.numpy.masked import (
     is_masked,
     is_masked_constant,
     is_masked_function,
+    is_numpys_code,
     may_share,
 )
 
 Array = np.ndarray[Any, Any]
+#: functions of module np.random that draw from the generator of the others there
+OF_MODULE = (np.random.seed, np.random.ranf, np.random.sample)
 MAX_RANK = 8  # of arrays in the graph
 
 
 class NumPy:
     """What the lowering asks of NumPy (dvm.magpy_capture.library.Library)."""
 
+    name = "numpy"
     array = np.ndarray
     scalar = np.generic
     integer = np.integer
     inexact = np.inexact
     dtype = np.dtype
+    fields = np.void
+    plain_scalars = frozenset(np.dtype(code).type for code in "?bBhHiIlLqQefdFD")
     elementwise = np.ufunc
+    of_lists: frozenset[Any] = frozenset(
+        {np.array, np.asarray, np.concatenate}
+        | {np.column_stack, np.dstack, np.hstack, np.stack, np.vstack}
+        | {np.all, np.any, np.argmax, np.argmin, np.cumsum, np.diff, np.max, np.mean, np.median}
+        | {np.min, np.prod, np.std, np.sum, np.var}
+    )
+    generators = (np.random.RandomState, np.random.Generator)
     describing = (np.dtype, type(np.zeros(0).flags))
     unchanging = (np.ufunc, np.dtype, type(np.sum), type(np.random.default_rng))
 
@@ -46,6 +73,11 @@ class NumPy:
     share_elements = staticmethod(share_elements)
     owner_of = staticmethod(owner_of)
     place_of = staticmethod(place_of)
+
+    holds_plain = staticmethod(holds_plain_objects)
+    like = staticmethod(like)
+    number_classes = staticmethod(python_numbers)
+    is_view_or_empty = staticmethod(is_view_or_empty)
 
     is_told = staticmethod(is_told_dtype)
     is_compound = staticmethod(is_masked)
@@ -77,6 +109,44 @@ class NumPy:
         return dtype_name(seen.dtype)
 
     is_function = staticmethod(is_numpy_function)
+
+    is_code = staticmethod(is_numpys_code)
+    pure_methods = PURE_METHODS
+    writing_methods = WRITING_METHODS
+    own_methods = frozenset(
+        "filled compressed count anom ids toflex torecords get_fill_value get_imag get_real".split()
+    )
+    facts = (np.finfo, np.iinfo)
+    function_types = (type(np.sum),)
+    clocks = (np.datetime64,)
+
+    @staticmethod
+    def is_whole(function: Any) -> bool:
+        return id(function) in WHOLE
+
+    @staticmethod
+    def is_called(function: Any) -> bool:
+        return is_numpy_function(function) or function in WRITES or function in OPEN_ENDED
+
+    @staticmethod
+    def generator_of(function: Any) -> Any:
+        if any(function is each for each in OF_MODULE):
+            return np.random.mtrand._rand
+        owner = getattr(function, "__self__", None)
+        return owner if isinstance(owner, np.random.RandomState) else None
+
+    @staticmethod
+    def called_by(thing: Any) -> list[Any] | None:
+        return [thing.pyfunc] if type(thing) is np.vectorize else None
+
+    @staticmethod
+    def error_state() -> tuple[str, str, str, str]:
+        modes = np.geterr()
+        return (modes["divide"], modes["over"], modes["under"], modes["invalid"])
+
+    @staticmethod
+    def quiet() -> np.errstate:
+        return np.errstate(all="ignore")
 
     @staticmethod
     def writes(function: Any) -> bool:

@@ -10,6 +10,7 @@ import numpy as np
 from dvm import reasons
 from dvm.magpy_capture.meanings import calls_of_each
 from dvm.magpy_capture.numpy.layer import NumpyPart
+from dvm.magpy_capture.numpy.plain_code import is_made_of_function, runs_plainly
 from dvm.magpy_capture.path.program import describe
 from dvm.magpy_capture.path.spec import refuse
 from dvm.magpy_capture.python.kinds import is_fixed, name_of
@@ -28,7 +29,20 @@ from dvm.magpy_capture.values import (
 class PerElement(NumpyPart):
     """Calls of np.vectorize, np.frompyfunc and what they make."""
 
-    needs = "graph heap host_operations opaque program"
+    needs = "caller graph heap host_operations ledger program"
+
+    def require_plain(self, function: Any) -> None:
+        """Where it calls a function of the user's for each element."""
+        if is_made_of_function(function):
+            self.require_plain_code(function, self.program.constant(function))
+
+    def require_plain_code(self, thing: Any, register: int) -> None:
+        """C code calls the user's function out of sight: on no path may it do more than compute."""
+        test = self.program.step("call", self.program.constant(runs_plainly), [register], ())
+        self.program.guard("guard_truth", test, plain := runs_plainly(thing), key=(test,))
+        if not plain or self.ledger.stores:
+            raise refuse(reasons.CALLED_FOR_EACH, name_of(thing))
+        self.caller.pass_by_bodies()
 
     @calls_of_each([np.frompyfunc, np.vectorize])
     def made_of_function(
@@ -62,7 +76,7 @@ class PerElement(NumpyPart):
             if not self.host_operations.is_pure(argument):
                 raise refuse(reasons.FUNCTION_OF, "np.vectorize", describe(argument))
         register = self.program.register_of(callee)
-        self.opaque.require_plain_code(callee.object, register)
+        self.require_plain_code(callee.object, register)
         registers = [register, *map(self.program.register_of, arguments)]
         function = self.program.constant(np.vectorize.__call__)
         self.graph.opaque_calls.append(("numpy.vectorize", self.program.at))

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 
 from dvm import reasons
+from dvm.magpy_capture.library import DTYPES
 from dvm.magpy_capture.numpy.dtypes import NAMES, is_supported
 from dvm.magpy_capture.numpy.fresh import fresh
 from dvm.magpy_capture.numpy.layer import NumpyPart
-from dvm.magpy_capture.path.graphs import DTYPES
 from dvm.magpy_capture.path.program import describe
 from dvm.magpy_capture.path.spec import refuse
 from dvm.magpy_capture.values import (

@@ -9,7 +9,7 @@ import numpy as np
 
 from dvm import _dvm
 from dvm.magpy_capture.numpy.layer import NumpyPart
-from dvm.magpy_capture.numpy.tables import BINARY_OPERATORS
+from dvm.magpy_capture.numpy.tables import BINARY_OPERATORS, COMPARE_OPERATORS, UNARY_OPERATORS
 from dvm.magpy_capture.path.graphs import same_shape
 from dvm.magpy_capture.tensors.fresh import Order, c_order
 from dvm.magpy_capture.tensors.rules import Rules
@@ -19,11 +19,21 @@ from dvm.magpy_capture.values import (
     Tensor,
 )
 
+#: kind of operator -> operator of the language -> what computes it
+OPERATORS: dict[str, dict[str, Any]] = {
+    "unary": UNARY_OPERATORS,
+    "binary": BINARY_OPERATORS,
+    "compare": COMPARE_OPERATORS,
+}
+
 
 class NumpyRules(NumpyPart, Rules):
     """Promotion as NumPy has it, and K order, which its own iterator tells on small arrays."""
 
-    needs = "array_classes elementwise fancy layouts promotion sizes ufuncs written_arguments"
+    needs = (
+        "array_classes elementwise fancy layouts per_element promotion sizes ufuncs "
+        "written_arguments"
+    )
 
     def result_order(self, operands: SequenceOf[Tensor], rank: int) -> Order:
         """The memory order NumPy gives to an elementwise result (K order).
@@ -83,6 +93,20 @@ class NumpyRules(NumpyPart, Rules):
 
     def is_array_class(self, thing: Any) -> bool:
         return self.array_classes.is_array_class(thing)
+
+    def require_plain(self, function: Any) -> None:
+        self.per_element.require_plain(function)
+
+    def compute(
+        self, kind: str, name: str, operands: list[Abstract], seen: Any, *, in_place: bool = False
+    ) -> Abstract:
+        named: Named = {"out": operands[0]} if in_place else {}
+        function = OPERATORS[kind][name]
+        if name == "**" and not in_place:
+            shortcut = self.ufuncs.power_shortcut(*operands)
+            if shortcut is not None:
+                function, operands = shortcut, operands[:1]
+        return self.ufuncs.ufunc_call(function, operands, named, seen)
 
     def written_at(self, function: Any, positional: list[Abstract]) -> bool:
         return self.fancy.written_at(function, positional)

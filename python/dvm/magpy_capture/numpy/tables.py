@@ -12,8 +12,6 @@ import collections
 import copy
 import enum
 import logging
-import operator
-import random
 import sys
 import traceback
 import types
@@ -25,7 +23,6 @@ import numpy as np
 
 from dvm import _dvm
 from dvm.magpy_capture.meanings import FUNCTIONS
-from dvm.magpy_capture.numpy.functions import is_numpy_function
 from dvm.magpy_capture.python.log_records import IS_ENABLED, LOGGING
 from dvm.magpy_capture.python.tables import DEFINING, ITERATOR, RANDOM
 
@@ -77,29 +74,6 @@ COMPARE_OPERATORS: dict[str, Any] = {
 UNARY_OPERATORS: dict[str, Any] = {"-": np.negative, "+": np.positive, "~": np.invert}
 
 
-#: make a generator of random numbers, from a seed or from the operating system's entropy
-GENERATORS: frozenset[Any] = frozenset(
-    {
-        np.random.default_rng,
-        np.random.RandomState,
-        np.random.Generator,
-        np.random.SeedSequence,
-        np.random.MT19937,
-        np.random.PCG64,
-        np.random.PCG64DXSM,
-        np.random.Philox,
-        np.random.SFC64,
-        random.Random,
-    }
-)
-
-
-#: types whose calls make a value from values, without effects
-PURE_CLASSES: tuple[type, ...] = (
-    *(np.dtype, np.generic, complex, str, bytes, frozenset),
-    *(operator.itemgetter, operator.attrgetter, operator.methodcaller),
-)
-
 #: NumPy's own, in Python: called as they are rather than followed
 OPAQUE: frozenset[Any] = frozenset(
     [getattr(np.linalg, name) for name in np.linalg.__all__ if name != "LinAlgError"]
@@ -132,28 +106,6 @@ def _checks() -> list[Any]:
         for name in names
         if name.startswith("assert_") and name not in (*callers, "assert_no_gc_cycles")
     ]
-
-
-#: array methods that write into the array and give None
-WRITING_METHODS: frozenset[str] = frozenset({"sort", "partition", "put", "fill", "__setitem__"})
-
-#: array methods that change nothing, called as they are where no table has them
-PURE_METHODS: frozenset[str] = frozenset(
-    "argsort argpartition choose compress conj conjugate diagonal dot nonzero ptp repeat "
-    "searchsorted take tobytes tolist trace round sum prod max min mean var std any all argmax "
-    "argmin cumsum cumprod clip item astype copy flatten ravel reshape transpose swapaxes squeeze "
-    "view byteswap __copy__ __getitem__ __len__ __contains__".split()
-)
-
-
-#: NumPy's own, in Python, that are followed: called as they are where that does not come to an end.
-#: By id, for a callee of a recording need not be hashable.
-WHOLE: dict[int, Any] = {
-    id(value): value
-    for module in (np, np.linalg, np.fft, np.char, np.strings)
-    for value in vars(module).values()
-    if isinstance(value, (types.FunctionType, type(np.sum))) and is_numpy_function(value)
-}
 
 
 def _limits() -> list[Any]:

@@ -9,10 +9,9 @@ import numpy as np
 
 from dvm import reasons
 from dvm.magpy_capture.libraries import ELEMENTWISE
-from dvm.magpy_capture.numpy.functions import WRITES
+from dvm.magpy_capture.numpy.functions import WRITES, WRITING_METHODS
 from dvm.magpy_capture.numpy.layer import NumpyPart
 from dvm.magpy_capture.numpy.masked import is_numpys_code
-from dvm.magpy_capture.numpy.tables import WRITING_METHODS
 from dvm.magpy_capture.path.spec import refuse
 from dvm.magpy_capture.python.kinds import name_of
 from dvm.magpy_capture.python.opaque import (

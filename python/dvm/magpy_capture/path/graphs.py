@@ -15,12 +15,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dvm import _dvm, reasons
-from dvm.magpy_capture.library import Array
+from dvm.magpy_capture.libraries import library_of
+from dvm.magpy_capture.library import DTYPES, Array
 from dvm.magpy_capture.path.layer import PathPart
 from dvm.magpy_capture.path.spec import refuse
 
 #: name of a dtype as libraries of arrays have it -> name in the graph
-DTYPES: dict[str, str] = dict(_dvm.dtype_table)
+
 
 #: Ops that are made again in every segment that needs them: they cost nothing.
 FREE = frozenset({"constant", "dim", "scalar", "broadcast", "reshape", "transpose", "slice"})
@@ -173,7 +174,9 @@ class Graphs(PathPart):
             stored = list(symbols.values())
         else:
             symbols, stored = {}, [sizes[axis] for axis in order]
-        value = self.native.input(DTYPES[self.library.dtype_of(array)], stored, at=self.program.at)
+        value = self.native.input(
+            DTYPES[library_of(array).dtype_of(array)], stored, at=self.program.at
+        )
         self._record("input", (), value)
         for axis, symbol in symbols.items():
             self.program.symbol_homes[str(symbol)] = (register, axis)

@@ -12,9 +12,8 @@ import functools
 import gc
 from typing import Any
 
-import numpy as np
-
 from dvm import reasons
+from dvm.magpy_capture.libraries import EQUALS
 from dvm.magpy_capture.meanings import calls_of
 from dvm.magpy_capture.path.spec import refuse
 from dvm.magpy_capture.python.kinds import class_attribute, has_identity, name_of
@@ -111,8 +110,11 @@ class Caches(PythonPart):
             return value.is_scalar and bool(value.object == value.object)
         if not isinstance(value, (Literal, Host)):
             return isinstance(value, Size)
-        if isinstance(value.object, (type, np.dtype)):
-            return type(value.object).__hash__ in (type.__hash__, np.dtype.__hash__)
+        if isinstance(value.object, (type, *EQUALS)):
+            return type(value.object).__hash__ in (
+                type.__hash__,
+                *(kind.__hash__ for kind in EQUALS),
+            )
         return type(value.object) in VALUES and bool(value.object == value.object)
 
     def _told(self, value: Abstract) -> Any:

@@ -6,8 +6,6 @@ import copy
 import types
 from typing import Any
 
-import numpy as np
-
 from dvm import reasons
 from dvm.magpy_capture.libraries import is_plain_array, is_scalar
 from dvm.magpy_capture.meanings import means
@@ -84,7 +82,9 @@ class DeepCopies(PythonPart):
             table.items.update((key, self._deep(part, done)) for key, part in value.items.items())
             return table
         if isinstance(value, Host) and is_plain_array(value.object):
-            return self.opaque.call(np.ndarray.__copy__, [value], {}, value.object.copy("K"))
+            return self.opaque.call(
+                type(value.object).__copy__, [value], {}, value.object.copy("K")
+            )
         raise refuse(reasons.DEEP_COPY, describe(value))
 
     def _is_atom(self, value: Abstract) -> bool:

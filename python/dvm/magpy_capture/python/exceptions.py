@@ -12,10 +12,17 @@ import operator
 import types
 from typing import Any
 
-import numpy as np
-
 from dvm import classes, reasons
-from dvm.magpy_capture.libraries import is_function, is_plain_array, writes
+from dvm.magpy_capture.libraries import (
+    ARRAYS,
+    ELEMENTWISE,
+    EQUALS,
+    SCALARS,
+    is_function,
+    is_of_library,
+    is_plain_array,
+    writes,
+)
 from dvm.magpy_capture.meanings import attributes_of
 from dvm.magpy_capture.path.program import describe
 from dvm.magpy_capture.path.spec import refuse
@@ -41,14 +48,14 @@ NEVER_EXPECTED = (Warning, FloatingPointError, RecursionError, MemoryError, Stop
 #: Builtins that only look at their arguments.
 LOOKS: tuple[Any, ...] = (
     *(int, float, bool, complex, len, abs, min, max, sum, range, tuple, list, str, ord, chr),
-    *(round, divmod, pow, sorted, iter, getattr, np.dtype, operator.index),
+    *(round, divmod, pow, sorted, iter, getattr, *EQUALS, operator.index),
 )
 
 
 class Exceptions(PythonPart):
     """What raises, and the exceptions themselves."""
 
-    needs = "heap host_operations indexing instances opaque program"
+    needs = "heap host_operations identity indexing instances opaque program"
 
     def raising_operator(
         self, kind: str, name: str, operands: list[Abstract], seen: BaseException
@@ -78,7 +85,10 @@ class Exceptions(PythonPart):
         if isinstance(callee, Method):
             base = resolve(callee.base)
             if isinstance(base, Tensor) or (isinstance(base, Host) and is_plain_array(base.object)):
-                function, positional = getattr(np.ndarray, callee.name), [base, *positional]
+                function, positional = (
+                    getattr(self.identity.class_of(base), callee.name),
+                    [base, *positional],
+                )
             elif isinstance(base, Literal) and self.host_operations.is_pure(base):
                 function = getattr(base.object, callee.name)
             elif isinstance(base, (Host, Size)) and self.host_operations.is_pure(base):
@@ -96,13 +106,13 @@ class Exceptions(PythonPart):
             return False
         owner = getattr(function, "__self__", None)
         if isinstance(function, type):
-            return function in LOOKS or issubclass(function, np.generic)
+            return function in LOOKS or issubclass(function, SCALARS)
         if isinstance(function, types.BuiltinFunctionType) and function in LOOKS:
             return True
-        if isinstance(owner, (np.ufunc, str, int, float, bytes, tuple, np.dtype)):
+        if isinstance(owner, (*ELEMENTWISE, *EQUALS, str, int, float, bytes, tuple)):
             return True
         if isinstance(function, (types.MethodDescriptorType, types.WrapperDescriptorType)):
-            return function.__objclass__ in (np.ndarray, int, float, str)
+            return function.__objclass__ in (*ARRAYS, int, float, str)
         return is_function(function) or (not owner and writes(function))
 
     def raising(
@@ -120,9 +130,7 @@ class Exceptions(PythonPart):
         """An instance of an exception class, made by C code or by NumPy's."""
         for name in ("__new__", "__init__"):
             found = class_attribute(cls, name)
-            if isinstance(found, types.FunctionType) and not classes.module_of(cls).startswith(
-                "numpy"
-            ):
+            if isinstance(found, types.FunctionType) and not is_of_library(classes.module_of(cls)):
                 raise refuse(reasons.MAKING_EXCEPTION_TYPE, classes.name_of(cls))
             self.instances.guard_class(cls, name, MISSING if found is None else found)
         for argument in map(resolve, [*positional, *named.values()]):

@@ -8,11 +8,9 @@ import functools
 import types
 from typing import Any
 
-import numpy as np
-
 from dvm import reasons
 from dvm.classes import is_mutable_class
-from dvm.magpy_capture.libraries import is_plain_array
+from dvm.magpy_capture.libraries import ARRAYS, is_of_library, is_plain_array
 from dvm.magpy_capture.meanings import means
 from dvm.magpy_capture.path.program import describe
 from dvm.magpy_capture.path.spec import refuse
@@ -264,7 +262,7 @@ class PythonFunctions(PythonPart):
             if isinstance(base.object, types.ModuleType):
                 scope = vars(base.object)
                 if name not in scope and "__getattr__" in scope:
-                    if base.object.__name__.partition(".")[0] != "numpy":
+                    if not is_of_library(base.object.__name__):
                         raise refuse(reasons.HASATTR_MODULE_OWN_GETATTR)
                     return self.has_now(self.program.constant(base.object), name, answer)
                 self.program.guard_name(scope, name, scope.get(name, MISSING))
@@ -287,7 +285,7 @@ class PythonFunctions(PythonPart):
             return self.has_now(base.register, name, answer)
         if isinstance(base, Closure) and not hasattr(cls, name):
             raise refuse(reasons.HASATTR, describe(base))
-        if isinstance(base, Host) and issubclass(cls, np.ndarray) and not hasattr(cls, name):
+        if isinstance(base, Host) and issubclass(cls, ARRAYS) and not hasattr(cls, name):
             if answer is None or not self.host_operations.is_pure(base):
                 raise refuse(reasons.HASATTR, describe(base))
             return self.has_now(base.register, name, answer)
@@ -449,7 +447,7 @@ class PythonFunctions(PythonPart):
 
     def _example(self, value: Abstract) -> Any:
         """A number of the type that an integer has."""
-        return np.dtype(value.dtype).type() if isinstance(value, Tensor) else 0
+        return value.library.scalar_type(value.dtype)() if isinstance(value, Tensor) else 0
 
     @means(min)
     def least(self, *values: Abstract, seen: Any, **named: Abstract) -> Abstract:

@@ -5,10 +5,17 @@ from __future__ import annotations
 import types
 from typing import Any
 
-import numpy as np
-
 from dvm import reasons
-from dvm.magpy_capture.libraries import ARRAYS, SCALARS, is_array, is_scalar, is_single, library_of
+from dvm.magpy_capture.libraries import (
+    ARRAYS,
+    FIELDS,
+    SCALARS,
+    is_array,
+    is_of_library,
+    is_scalar,
+    is_single,
+    library_of,
+)
 from dvm.magpy_capture.library import Array
 from dvm.magpy_capture.objects.layer import ObjectPart
 from dvm.magpy_capture.path.program import describe
@@ -64,7 +71,7 @@ class HostOperations(ObjectPart):
                 return False
             text = class_attribute(type(value.object), "__str__")
             module = type(value.object).__module__
-            return not isinstance(text, types.FunctionType) or module.startswith("numpy")
+            return not isinstance(text, types.FunctionType) or is_of_library(module)
         if isinstance(value, Host) and is_array(value.object):
             if not self.rules.is_opaque_class(type(value.object)):
                 return False
@@ -94,7 +101,7 @@ class HostOperations(ObjectPart):
             return self.host_array(name, operands, seen)
         made = self.program.operator(name, operands, shared=type(seen) in PURE_TYPES)
         result = self.heap.computed(made, seen)
-        if isinstance(seen, np.void) and isinstance(operands[0], Host):  # a view of its element
+        if isinstance(seen, FIELDS) and isinstance(operands[0], Host):  # a view of its element
             key = self.program.register_of(operands[1]) if len(operands) > 1 else -1
             result.base = operands[0]
             result.remake = lambda own: self.program.step("operator", name, own, key)

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import datetime
 import enum
 import functools
 import operator
 import random
-import sys
 import types
 from typing import Any
-
-import numpy as np
 
 from dvm import _dvm
 from dvm.annotating import NOTHING, PACKAGED, annotation_of
@@ -21,6 +17,8 @@ from dvm.magpy_capture.libraries import (
     DESCRIBING,
     ELEMENTWISE,
     EQUALS,
+    FIELDS,
+    GLOBAL_GENERATORS,
     INEXACT,
     SCALARS,
     UNCHANGING,
@@ -28,6 +26,7 @@ from dvm.magpy_capture.libraries import (
     is_scalar,
     owned,
 )
+from dvm.magpy_capture.python.plain import PLAIN, PURE, imported
 from dvm.magpy_capture.values import (
     Abstract,
     Literal,
@@ -64,12 +63,9 @@ SINGLETONS = (bool, type(None), type(Ellipsis))
 #: Classes of numbers, texts and None, which have no parts.
 NUMBERS: tuple[type, ...] = (int, float, complex, str, bytes, type(None), *SCALARS)
 #: Exact types whose operators and methods change nothing and run no code of the user.
-PURE_TYPES = (int, float, complex, bool, str, bytes, type(None), range, slice, *EQUALS)
+PURE_TYPES = (*PURE, *EQUALS)
 #: The same, of what an array of objects may hold; and Decimal, where it is imported.
-PLAIN_TYPES = frozenset(
-    {*PURE_TYPES, type(Ellipsis)}
-    | {getattr(datetime, name) for name in ("date", "datetime", "time", "timedelta")}
-)
+PLAIN_TYPES = PLAIN | set(EQUALS)
 
 
 def is_number(value: Any) -> bool:
@@ -78,8 +74,8 @@ def is_number(value: Any) -> bool:
 
 
 def is_view_type(type_: type) -> bool:
-    """Whether it is the class of NumPy's scalars of fields, which may be views of an array."""
-    return issubclass(type_, np.void)
+    """Whether it is a class of scalars with fields, which may be views of an array."""
+    return issubclass(type_, FIELDS)
 
 
 def may_be_view(value: Any) -> bool:
@@ -106,16 +102,10 @@ def code_behind(function: Any) -> types.CodeType | None:
     return inner.__code__ if known else None
 
 
-def imported(module: str, name: str) -> tuple[type, ...]:
-    """A class of a large module, if the program has imported it; dvm does not, to save memory."""
-    found = getattr(sys.modules.get(module), name, None)
-    return () if found is None else (found,)
-
-
 def is_shared_draw(value: Any) -> bool:
     """A method of a global generator: `np.random.rand`, `random.randint`."""
     owner = value.__self__ if type(value) is types.MethodType else None
-    return type(owner) in (np.random.RandomState, random.Random)
+    return type(owner) in (*GLOBAL_GENERATORS, random.Random)
 
 
 def is_pure_object(value: Any) -> bool:

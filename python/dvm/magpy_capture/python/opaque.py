@@ -13,10 +13,9 @@ import inspect
 from collections.abc import Iterator
 from typing import Any
 
-import numpy as np
-
 from dvm import reasons
 from dvm.magpy_capture.libraries import (
+    ARRAYS,
     ELEMENTWISE,
     INEXACT,
     fits_graph,
@@ -30,7 +29,6 @@ from dvm.magpy_capture.path.program import describe
 from dvm.magpy_capture.path.spec import refuse
 from dvm.magpy_capture.python.kinds import is_constant, is_fixed, name_of
 from dvm.magpy_capture.python.layer import PythonPart
-from dvm.magpy_capture.python.plain_code import is_made_of_function, runs_plainly
 from dvm.magpy_capture.python.tables import INPLACE_OPERATORS
 from dvm.magpy_capture.tensors.fresh import c_order
 from dvm.magpy_capture.values import (
@@ -48,16 +46,16 @@ from dvm.magpy_capture.values import (
 )
 
 NONE = Literal(None)
+#: methods of arrays that store into one, and that give a list of numbers
+STORES: tuple[Any, ...] = tuple(vars(kind)["__setitem__"] for kind in ARRAYS)
+LISTINGS: tuple[Any, ...] = tuple(vars(kind)["tolist"] for kind in ARRAYS)
 INPLACE = frozenset(INPLACE_OPERATORS.values())
 
 
 class Opaque(PythonPart):
     """Calls of functions that have no meaning in the graph."""
 
-    needs = (
-        "arrays caller graph heap host_arrays host_operations ledger memory program rules views "
-        "writes"
-    )
+    needs = "arrays graph heap host_arrays host_operations memory program rules views writes"
 
     def call(self, function: Any, positional: list[Abstract], named: Named, seen: Any) -> Abstract:
         """The host's own function, called on every replay and counted.
@@ -65,9 +63,7 @@ class Opaque(PythonPart):
         seen: what it returned, or the exception that it raised.
         """
         self.graph.check_modes()
-        owner = getattr(function, "__self__", function)  # of v.reduce
-        if is_made_of_function(owner):
-            self.require_plain_code(owner, self.program.constant(owner))
+        self.rules.require_plain(getattr(function, "__self__", function))  # of v.reduce
         positional = [resolve(value) for value in positional]
         named = {name: resolve(value) for name, value in named.items()}
         arguments = [*positional, *named.values()]
@@ -110,21 +106,13 @@ class Opaque(PythonPart):
             self.program.forget_results()
         return result
 
-    def require_plain_code(self, thing: Any, register: int) -> None:
-        """C code calls the user's function out of sight: on no path may it do more than compute."""
-        test = self.program.step("call", self.program.constant(runs_plainly), [register], ())
-        self.program.guard("guard_truth", test, plain := runs_plainly(thing), key=(test,))
-        if not plain or self.ledger.stores:
-            raise refuse(reasons.CALLED_FOR_EACH, name_of(thing))
-        self.caller.pass_by_bodies()
-
     # ---- what is written
 
     def _require_plain(
         self, function: Any, arguments: list[Abstract], targets: list[Abstract]
     ) -> None:
         """What is stored as an element is no array or list: it would have to be that very one."""
-        for value in arguments[-1:] if function is np.ndarray.__setitem__ else arguments:
+        for value in arguments[-1:] if function in STORES else arguments:
             stored = not isinstance(value, SliceValue) and not any(value is t for t in targets)
             if stored and not (isinstance(value, (Literal, Host, Size)) or _is_scalar(value)):
                 raise refuse(reasons.KEEPS_ARGUMENT, name_of(function), describe(value))
@@ -187,7 +175,7 @@ class Opaque(PythonPart):
     def take_over(self, target: Tensor, copy: int) -> None:
         """The written copy becomes the content of the array."""
         assert target.object is not None
-        like = np.array(target.object)
+        like = target.library.copy(target.object)
         self.program.guard("guard_signature", copy, like, key=(copy,))
         content = self.arrays.tensor_of_array(copy, like, external=False, sizes=target.shape)
         self.graph.unowned.add(content.storage.content.value)
@@ -232,7 +220,7 @@ class Opaque(PythonPart):
         if self.shares_memory(seen, arguments):
             raise refuse(reasons.WHOSE_RESULT_SHARES_MEMORY_ARGUMENT, name_of(function))
         result = self.heap.computed(made, seen)
-        gives_numbers = function is np.ndarray.tolist and isinstance(arguments[0], Tensor)
+        gives_numbers = function in LISTINGS and isinstance(arguments[0], Tensor)
         if not gives_numbers and not makes_new(function):
             self._keep_apart(result, arguments)
         return result

@@ -9,9 +9,7 @@ from __future__ import annotations
 import operator
 from typing import Any
 
-import numpy as np
-
-from dvm.magpy_capture.libraries import is_array
+from dvm.magpy_capture.libraries import OF_LISTS, PLAIN_SCALARS, is_array
 from dvm.magpy_capture.objects.layer import ObjectPart
 from dvm.magpy_capture.python.kinds import is_number, name_of
 from dvm.magpy_capture.values import (
@@ -25,22 +23,11 @@ from dvm.magpy_capture.values import (
     resolve,
 )
 
-#: functions that make new arrays, or numbers, of what is in a list
-OF_LISTS: frozenset[Any] = frozenset(
-    {all, any, max, min, sum}
-    | {np.array, np.asarray, np.concatenate}
-    | {np.column_stack, np.dstack, np.hstack, np.stack, np.vstack}
-    | {np.all, np.any, np.argmax, np.argmin, np.cumsum, np.diff, np.max, np.mean, np.median}
-    | {np.min, np.prod, np.std, np.sum, np.var}
-)
 #: functions that make lists of lists
 LISTS: frozenset[Any] = frozenset({list, sorted})
 #: types whose `==` runs no code of the program
-COMPARED = frozenset(
-    {int, float, complex, bool, str, bytes, type(None)}
-    | {np.dtype(code).type for code in "?bBhHiIlLqQefdFD"}
-)
-KNOWN = OF_LISTS | LISTS | {bool, len}
+COMPARED = frozenset({int, float, complex, bool, str, bytes, type(None)} | PLAIN_SCALARS)
+KNOWN: frozenset[Any] = OF_LISTS | LISTS | {all, any, max, min, sum, bool, len}
 
 
 class OpenLists(ObjectPart):

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dvm import reasons
+from dvm.magpy_capture.libraries import is_of_library
 from dvm.magpy_capture.meanings import calls_of_each, means
 from dvm.magpy_capture.path.program import describe
 from dvm.magpy_capture.path.spec import Location, refuse
@@ -198,7 +199,7 @@ class Outputs(PythonPart):
     ) -> Abstract:
         """`warnings.warn`: given as of the line of the program, when the path has committed."""
         text = resolve(message)
-        if self.innermost().__module__.partition(".")[0] == "numpy":  # called whole, it drops
+        if is_of_library(self.innermost().__module__):  # called whole, it drops
             raise refuse(reasons.CALL, "warnings.warn")
         if self.contexts.caught:
             raise refuse(reasons.WARNING_PROGRAM_CATCHES)

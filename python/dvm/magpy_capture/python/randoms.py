@@ -10,10 +10,8 @@ import random
 from collections import Counter
 from typing import Any
 
-import numpy as np
-
 from dvm import reasons
-from dvm.magpy_capture.libraries import is_array
+from dvm.magpy_capture.libraries import generator_of, is_array
 from dvm.magpy_capture.path.program import describe
 from dvm.magpy_capture.path.spec import refuse
 from dvm.magpy_capture.python.layer import PythonPart
@@ -38,7 +36,6 @@ DRAWS = frozenset(
     "multivariate_normal negative_binomial pareto power standard_cauchy bytes seed".split()
 )
 DRAWS_INTO = frozenset({"random", "standard_normal", "standard_exponential", "standard_gamma"})
-GENERATORS = (np.random.Generator, np.random.RandomState)
 
 #: the same of Python's own
 PYTHONS = frozenset(
@@ -48,17 +45,15 @@ PYTHONS = frozenset(
 )
 
 
-#: functions of module np.random that draw from the generator of the others there
-OF_MODULE = (np.random.seed, np.random.ranf, np.random.sample)
 MOST_SHUFFLED = 1 << 10
 
 
 def owner_of(function: Any) -> Any:
     """The generator of which it is a method, or None."""
-    if any(function is each for each in OF_MODULE):
-        return np.random.mtrand._rand
+    if (known := generator_of(function)) is not None:
+        return known
     owner = getattr(function, "__self__", None)
-    return owner if isinstance(owner, np.random.RandomState) or is_pythons(owner) else None
+    return owner if is_pythons(owner) else None
 
 
 def is_pythons(owner: Any) -> bool:

@@ -38,6 +38,14 @@ class Rules(Protocol):
     def is_array_class(self, thing: Any) -> bool:
         """Whether it is such a class itself, which the library is given to make arrays of."""
 
+    def require_plain(self, function: Any) -> None:
+        """Where it calls a function of the user's for each element: it may only compute."""
+
+    def compute(
+        self, kind: str, name: str, operands: list[Abstract], seen: Any, *, in_place: bool = False
+    ) -> Abstract:
+        """An operator of the language, of which one operand is a tensor: "binary", "compare"..."""
+
     def written_at(self, function: Any, positional: list[Abstract]) -> bool:
         """Write where a function of the host would, at places; False: that is left to it."""
 
