@@ -52,8 +52,9 @@ from dvm.magpy_capture.values import (
 )
 from dvm.magpy_capture.values.kinds import is_number
 
-#: Events of a loop that is rolled at once, whatever its count.
-MANY_EVENTS = 120
+#: Events, or turns, of a loop that is rolled at once, whatever its count: to lower them all would
+#: take longer than the few that differ.
+MANY_EVENTS, MANY_TURNS = 500, 32
 #: Turns that one recording is asked for, and ways that a turn may go in all.
 MOST_TURNS, MOST_WAYS = 4, 16
 
@@ -118,7 +119,8 @@ class Loops(LoopPart, LoopPolicy):
             return False
         if known.rolled is not None:
             return True
-        varies = turns.out - turns.enter > MANY_EVENTS or len(known.counts) > 1
+        is_long = turns.out - turns.enter > MANY_EVENTS or turns.count > MANY_TURNS
+        varies = is_long or len(known.counts) > 1
         if self._is_turn:  # what it depends on will change
             varies = varies or not is_of_constants(self.recording, turns)
         varies = varies or branches_on_values(self.recording, turns)
