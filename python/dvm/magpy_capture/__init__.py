@@ -3,12 +3,16 @@
 The native tracer (cpp/capture) records; `lower` gives each recorded event its meaning and writes
 the steps of the path. What it does not understand ends the path in a fallback with a reason.
 
-path     the steps of a path, its registers and guards; the graph and its segments; its end
-events   what was recorded, in order: calls, operators, branches, lookups
-loops    turns of a loop as one body
-python   objects of the caller and of the program: containers, functions, instances, exceptions
-tensors  arrays as such: memory, views, writes, reductions
-numpy    what is NumPy's alone: promotion, order of memory, error state, its functions
+The folders are layers, bottom up: each uses only those before it (docs/architecture.md).
+
+recording  what was recorded, as data
+values     what is known of each value
+path       the steps of a path, its registers and guards; the graph and its segments; the ledger
+tensors    arrays of any library: memory, views, writes, reductions
+objects    objects of the caller and of the program: containers, instances, identity
+meanings   what functions mean: Python's own, and NumPy's
+walk       the way through the events: calls, operators, lookups, branches; the end of the path
+loops      turns of a loop as one body
 """
 
 from __future__ import annotations

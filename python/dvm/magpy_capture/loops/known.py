@@ -10,15 +10,7 @@ from dvm.magpy_capture.loops.bodies import Body
 from dvm.magpy_capture.loops.code import called
 from dvm.magpy_capture.loops.turns import Turns
 from dvm.magpy_capture.path.spec import Location
-from dvm.magpy_capture.values import (
-    Abstract,
-    Host,
-    IteratorValue,
-    Literal,
-    Size,
-    Tensor,
-    resolve,
-)
+from dvm.magpy_capture.values import Abstract, Host, IteratorValue, Literal, Size, Tensor, resolve
 
 if TYPE_CHECKING:
     from dvm.reasons import Reason

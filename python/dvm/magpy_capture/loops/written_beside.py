@@ -19,14 +19,7 @@ from dvm.magpy_capture.objects.made_lists import is_of_numbers
 from dvm.magpy_capture.objects.open_lists import is_open_list
 from dvm.magpy_capture.path.program import describe
 from dvm.magpy_capture.path.spec import refuse
-from dvm.magpy_capture.values import (
-    Abstract,
-    ListValue,
-    Literal,
-    RangeValue,
-    Sequence,
-    Tensor,
-)
+from dvm.magpy_capture.values import Abstract, ListValue, Literal, RangeValue, Sequence, Tensor
 
 if TYPE_CHECKING:
     from dvm.magpy_capture.loops.known import Entry

@@ -8,11 +8,7 @@ from typing import Any
 
 from dvm import _dvm, classes, reasons
 from dvm.classes import is_mutable_class, mro_of, names_in
-from dvm.magpy_capture.objects.derived import (
-    SLOTS,
-    field_of,
-    inherited,
-)
+from dvm.magpy_capture.objects.derived import SLOTS, field_of, inherited
 from dvm.magpy_capture.objects.layer import ObjectPart
 from dvm.magpy_capture.path.program import describe
 from dvm.magpy_capture.path.spec import refuse

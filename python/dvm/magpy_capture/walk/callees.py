@@ -28,9 +28,7 @@ from dvm.magpy_capture.values import (
     Partial,
     resolve,
 )
-from dvm.magpy_capture.values.kinds import (
-    class_attribute,
-)
+from dvm.magpy_capture.values.kinds import class_attribute
 from dvm.magpy_capture.walk.layer import WalkPart
 
 #: A cell that is found without a function in a register.

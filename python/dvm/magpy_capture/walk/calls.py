@@ -23,9 +23,7 @@ from dvm.magpy_capture.libraries import (
     is_scalar,
     writes,
 )
-from dvm.magpy_capture.meanings.python.contexts import (
-    expectation,
-)
+from dvm.magpy_capture.meanings.python.contexts import expectation
 from dvm.magpy_capture.meanings.python.randoms import owner_of as generator_of
 from dvm.magpy_capture.objects.derived import base_of, inherited, is_plain_tuple, kind_of
 from dvm.magpy_capture.objects.open_lists import is_open_list
@@ -54,13 +52,7 @@ from dvm.magpy_capture.values import (
     SuperValue,
     resolve,
 )
-from dvm.magpy_capture.values.kinds import (
-    GETTERS,
-    class_attribute,
-    is_constant,
-    is_fixed,
-    name_of,
-)
+from dvm.magpy_capture.values.kinds import GETTERS, class_attribute, is_constant, is_fixed, name_of
 from dvm.magpy_capture.values.tables import CLOCKS, EVENT_OF, PURE
 from dvm.magpy_capture.walk.layer import WalkPart
 

@@ -10,7 +10,7 @@ import types
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dvm import reasons
 from dvm.magpy_capture.objects.derived import base_of, inherited, kind_of
@@ -47,9 +47,6 @@ from dvm.magpy_capture.values import (
 )
 from dvm.magpy_capture.values.kinds import class_attribute
 from dvm.magpy_capture.walk.layer import WalkPart
-
-if TYPE_CHECKING:
-    pass
 
 #: Steps that can miss: never after `commit`.
 FETCHES = (

@@ -20,20 +20,12 @@ from dvm.magpy_capture.libraries import (
     is_scalar,
     library_of,
 )
-from dvm.magpy_capture.meanings.python.contexts import (
-    CaughtWarnings,
-    Expected,
-)
+from dvm.magpy_capture.meanings.python.contexts import CaughtWarnings, Expected
 from dvm.magpy_capture.meanings.python.locks import is_lock
 from dvm.magpy_capture.objects.instances import BOUND
 from dvm.magpy_capture.path.program import describe
 from dvm.magpy_capture.path.spec import refuse
-from dvm.magpy_capture.registry import (
-    ATTRIBUTES_OF,
-    ENTERED,
-    attributes_of,
-    of_kind,
-)
+from dvm.magpy_capture.registry import ATTRIBUTES_OF, ENTERED, attributes_of, of_kind
 from dvm.magpy_capture.tensors.indexing import index_parts
 from dvm.magpy_capture.values import (
     Abstract,

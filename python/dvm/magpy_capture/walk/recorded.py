@@ -22,11 +22,7 @@ from dvm.magpy_capture.values import (
     Unread,
     resolve,
 )
-from dvm.magpy_capture.values.kinds import (
-    MISSING,
-    class_attribute,
-    is_constant,
-)
+from dvm.magpy_capture.values.kinds import MISSING, class_attribute, is_constant
 from dvm.magpy_capture.walk.layer import WalkPart
 
 Operands = list[int]

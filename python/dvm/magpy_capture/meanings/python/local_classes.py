@@ -20,10 +20,7 @@ from dvm.magpy_capture.meanings.python.layer import PythonPart
 from dvm.magpy_capture.path.spec import refuse
 from dvm.magpy_capture.registry import means
 from dvm.magpy_capture.values import Abstract, Closure, Literal, resolve
-from dvm.magpy_capture.values.kinds import (
-    MISSING,
-    is_constant,
-)
+from dvm.magpy_capture.values.kinds import MISSING, is_constant
 from dvm.magpy_capture.values.tables import PROCESS_DATACLASS
 
 #: What object does where a class is derived.
