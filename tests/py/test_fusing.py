@@ -154,7 +154,8 @@ def test_every_rule_of_the_fuser_has_its_advice() -> None:
 
     decided = ("fuser/factors.cpp", "fuser/fuse.cpp", "fuser/grouping.cpp")
     text = "".join(
-        (ROOT / "cpp" / name).read_text("utf-8") for name in (*decided, "core/graph/region_budget.h")
+        (ROOT / "cpp" / name).read_text("utf-8")
+        for name in (*decided, "core/graph/region_budget.h")
     )
     before = r"(?:Refusal\{|refusal = \{|return \{|\{&RegionBudget::\w+,)"
     written = set(re.findall(before + r'\s*"([a-z]+(?:-[a-z]+)*)"', text))

@@ -13,12 +13,12 @@ HOUSE = Path(inspect.getfile(lowering)).parent
 NAME = "dvm.magpy_capture"
 #: bottom up; files of the house itself are named as such
 ORDER = [
-    *("part", "meanings", "library", "libraries"),
-    *("values", "path", "tensors", "objects", "python", "numpy", "events", "loops"),
+    *("part", "library", "libraries", "registry", "values", "recording", "path", "tensors"),
+    *("objects", "meanings", "meanings.python", "meanings.numpy", "walk", "loops"),
     *("lowering", "lower", "__init__"),
 ]
 #: The one list of the libraries of arrays, which each of them answers for itself.
-LISTED = {("libraries", "numpy")}
+LISTED = {("libraries", "meanings.numpy")}
 
 Arrow = tuple[str, str]
 

@@ -15,8 +15,8 @@ import pytest
 from dvm.magpy_capture import lowering
 from dvm.magpy_capture.libraries import LIBRARIES
 from dvm.magpy_capture.library import Library
-from dvm.magpy_capture.meanings import FUNCTIONS, METHODS
 from dvm.magpy_capture.part import Part
+from dvm.magpy_capture.registry import FUNCTIONS, METHODS
 
 
 def stored_by(function: Any) -> set[str]:
@@ -87,19 +87,30 @@ def test_nothing_is_left_to_be_written_by_an_heir(file: Path) -> None:
     assert "NotImplementedError" not in file.read_text()
 
 
-#: What these are about is the same for each library of arrays.
-OF_NO_LIBRARY = ("tensors", "path", "loops")
+#: Who may know NumPy: the library itself, the one list of libraries, the layer that stands on both
+#: Python's functions and NumPy's, and what is told to the recorder when dvm is imported.
+KNOWING = ("meanings/numpy", "libraries.py", "walk/layer.py", "__init__.py")
+HOUSE = Path(inspect.getfile(lowering)).parent
 
 
-@pytest.mark.parametrize(
-    "file",
-    [file for file in FILES if file.parent.name in OF_NO_LIBRARY],
-    ids=lambda file: f"{file.parent.name}/{file.stem}",
-)
-def test_tensors_paths_and_loops_know_no_library(file: Path) -> None:
+def names_numpy(file: Path) -> list[str]:
+    """What a file has of NumPy's, or of the parts that know it."""
+    found = []
     for node in ast.walk(ast.parse(file.read_text())):
-        if isinstance(node, ast.Import):
-            assert all(name.name.partition(".")[0] != "numpy" for name in node.names)
+        names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+        names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+        found += [name for name in names if name.partition(".")[0] == "numpy"]
+        found += [name for name in names if ".meanings.numpy" in name]
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            found += [f"np.{node.attr}"] if node.value.id == "np" else []
+    return found
+
+
+def test_nothing_but_its_own_meanings_names_numpy() -> None:
+    places = {file.relative_to(HOUSE).as_posix(): file for file in FILES}
+    named = {place: names_numpy(file) for place, file in places.items()}
+    assert any(names for place, names in named.items() if place.startswith(KNOWING[0]))
+    assert {p: names for p, names in named.items() if names and not p.startswith(KNOWING)} == {}
 
 
 @pytest.mark.parametrize("library", LIBRARIES, ids=lambda library: type(library).__name__)

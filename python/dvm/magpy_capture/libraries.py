@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dvm.magpy_capture.library import Library
-from dvm.magpy_capture.numpy.library import NUMPY
+from dvm.magpy_capture.meanings.numpy.library import NUMPY
 
 LIBRARIES: tuple[Library, ...] = (NUMPY,)
 #: of their modules

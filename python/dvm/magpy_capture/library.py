@@ -1,4 +1,4 @@
-"""What the lowering asks a library of arrays. NumPy is the first (numpy/library.py).
+"""What the lowering asks a library of arrays. NumPy is the first (meanings/numpy/library.py).
 
 Tensors are the same for each library: their storage, views, order in memory, writes, reductions.
 Two things are the library's own: its objects, which are to be recognised, and how the host handles

@@ -12,7 +12,7 @@ from dvm.magpy_capture.loops.known import KnownLoops
 from dvm.magpy_capture.lowering import Lowering
 from dvm.magpy_capture.path.graphs import Modes
 from dvm.magpy_capture.path.spec import NotCapturable, OutOfTime, PathSpec, Steps
-from dvm.magpy_capture.python.varying import KnownValues
+from dvm.magpy_capture.path.varying import KnownValues
 from dvm.magpy_capture.recording.findings import Findings
 
 

@@ -3,29 +3,29 @@
 from __future__ import annotations
 
 import importlib
-import pkgutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from dvm.magpy_capture.events.walk import Walk
 from dvm.magpy_capture.libraries import LIBRARIES
 from dvm.magpy_capture.loops.gathering import gather
 from dvm.magpy_capture.loops.known import KnownLoops
 from dvm.magpy_capture.loops.layer import LoopPart
 from dvm.magpy_capture.loops.rolling import Loops
-from dvm.magpy_capture.meanings import Meaning, all_meanings
 from dvm.magpy_capture.part import CLASSES, Part
 from dvm.magpy_capture.path.graphs import Graphs, Modes
 from dvm.magpy_capture.path.program import Program
 from dvm.magpy_capture.path.spec import PathSpec
-from dvm.magpy_capture.python.varying import KnownValues, Varying
+from dvm.magpy_capture.path.varying import KnownValues, Varying
 from dvm.magpy_capture.recording.findings import Findings
+from dvm.magpy_capture.registry import Meaning, all_meanings
+from dvm.magpy_capture.walk.walk import Walk
 
 # Parts and meanings are registered when they are imported.
-for folder in sorted(Path(__file__).parent.iterdir()):
-    for module in pkgutil.iter_modules([str(folder)], f"{__package__}.{folder.name}."):
-        importlib.import_module(module.name)
+HOUSE = Path(__file__).parent
+for file in sorted(HOUSE.glob("*/**/*.py")):
+    name = file.relative_to(HOUSE).with_suffix("").as_posix().replace("/", ".")
+    importlib.import_module(f"{__package__}.{name.removesuffix('.__init__')}")
 
 
 def first_snapshots(nodes: list[Any]) -> dict[int, Any]:

@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 from dvm import _dvm, magpy_capture
-from dvm.magpy_capture.python.heap import Objects
+from dvm.magpy_capture.objects.heap import Objects
 from programs.registry import Program, programs
 
 lowering: Any = importlib.import_module("dvm.magpy_capture.lower")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dvm.magpy_capture.events.layer import WalkPart
+from dvm.magpy_capture.walk.layer import WalkPart
 
 if TYPE_CHECKING:
     from dvm.magpy_capture.loops.lent import LentArrays

@@ -31,12 +31,11 @@ from dvm.magpy_capture.loops.turns import (
     turn_recording,
     variables_at,
 )
+from dvm.magpy_capture.objects.open_lists import is_open_list
 from dvm.magpy_capture.path.loop_policy import LoopPolicy
 from dvm.magpy_capture.path.program import describe
 from dvm.magpy_capture.path.spec import NotCapturable, PathSpec, refuse
-from dvm.magpy_capture.python.kinds import is_number
-from dvm.magpy_capture.python.open_lists import is_open_list
-from dvm.magpy_capture.python.varying import KnownValues
+from dvm.magpy_capture.path.varying import KnownValues
 from dvm.magpy_capture.values import (
     Abstract,
     DictValue,
@@ -51,6 +50,7 @@ from dvm.magpy_capture.values import (
     Unread,
     resolve,
 )
+from dvm.magpy_capture.values.kinds import is_number
 
 #: Events, or turns, of a loop that is rolled at once, whatever its count: to lower them all would
 #: take longer than the few that differ.

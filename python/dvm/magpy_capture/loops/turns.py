@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dvm import _dvm, classes, reasons
-from dvm.magpy_capture.events.callbacks import RESUMING
 from dvm.magpy_capture.libraries import ARRAYS, SCALARS
 from dvm.magpy_capture.loops.code import LoopCode, called, loop_code
 from dvm.magpy_capture.objects.adopted import Unknown
 from dvm.magpy_capture.path.spec import refuse
+from dvm.magpy_capture.walk.callbacks import RESUMING
 
 #: what a turn's tuple begins with where the loop goes on; else the place where the frame went on
 NEXT = -1

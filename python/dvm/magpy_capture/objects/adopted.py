@@ -10,10 +10,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from dvm import classes, reasons
-from dvm.magpy_capture.meanings import adopts
 from dvm.magpy_capture.objects.layer import ObjectPart
 from dvm.magpy_capture.path.spec import refuse
-from dvm.magpy_capture.python.kinds import PURE_TYPES, has_identity, is_nan
+from dvm.magpy_capture.registry import adopts
 from dvm.magpy_capture.values import (
     Abstract,
     DefaultDict,
@@ -26,6 +25,7 @@ from dvm.magpy_capture.values import (
     Sequence,
     Unread,
 )
+from dvm.magpy_capture.values.kinds import PURE_TYPES, has_identity, is_nan
 
 FACTORY: Any = vars(defaultdict)["default_factory"]
 

@@ -9,7 +9,6 @@ from dvm import reasons
 from dvm.magpy_capture.objects.layer import ObjectPart
 from dvm.magpy_capture.path.program import describe
 from dvm.magpy_capture.path.spec import refuse
-from dvm.magpy_capture.python.kinds import class_attribute, is_nan
 from dvm.magpy_capture.values import (
     Abstract,
     Closure,
@@ -33,6 +32,7 @@ from dvm.magpy_capture.values import (
     own_register,
     resolve,
 )
+from dvm.magpy_capture.values.kinds import class_attribute, is_nan
 
 
 class Identity(ObjectPart):

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from dvm.magpy_capture.path.materialiser import Materialiser
     from dvm.magpy_capture.path.program import Program
     from dvm.magpy_capture.path.sizes import Sizes
-    from dvm.magpy_capture.python.varying import Varying
+    from dvm.magpy_capture.path.varying import Varying
 
 
 class PathPart(RecordingPart):
