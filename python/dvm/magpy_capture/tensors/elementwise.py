@@ -31,7 +31,10 @@ class Elementwise(TensorPart):
         return fresh(value, t.dtype, t.shape, order, library=t.library)
 
     def common_shape(self, operands: SequenceOf[Tensor]) -> list[_dvm.Dim]:
-        return self.broadcast_shape([t.shape for t in operands])
+        shapes = [t.shape for t in operands]
+        if shapes.count(shapes[0]) == len(shapes):
+            return shapes[0]
+        return self.broadcast_shape(shapes)
 
     def broadcast_shape(self, shapes: SequenceOf[SequenceOf[_dvm.Dim]]) -> list[_dvm.Dim]:
         """What shapes broadcast to, aligned at their last axes."""

@@ -43,9 +43,11 @@ class NumpyRules(NumpyPart, Rules):
         Where all have one shape, an axis of one element is one of the result's, too, and makes no
         difference to the others: two of them, or in an order that all agree on.
         """
+        if rank < 2:
+            return c_order(rank)
         speaking = [t for t in operands if t.rank > 1]
-        orders = [self.layouts.order_in_memory(t) for t in speaking] if rank > 1 else []
-        if all(own == c_order(t.rank) for t, own in zip(speaking, orders, strict=False)):
+        orders = [self.layouts.order_in_memory(t) for t in speaking]
+        if orders == [c_order(t.rank) for t in speaking]:
             return c_order(rank)
         shape = self.elementwise.common_shape(operands)
         first = speaking[0]

@@ -152,6 +152,9 @@ class Ufuncs(NumpyPart):
     def computed(
         self, function: np.ufunc, positional: list[Abstract], named: Named, out: Abstract
     ) -> Abstract:
+        has_lists = any(isinstance(value, (ListValue, Sequence)) for value in positional)
+        if not named and out is NONE and function.nout == 1 and not has_lists:
+            return self.results(function, positional)[0]
         where = named.pop("where", TRUE)
         kwargs: dict[str, Any] = {}
         dtype = named.pop("dtype", NONE)
@@ -163,10 +166,11 @@ class Ufuncs(NumpyPart):
         order = named.pop("order", None)
         if named or (order is not None and self.indexing.plain(order) != "K"):
             raise refuse(reasons.FUNCTION_WITH, function.__name__, ", ".join(named) or "order")
-        positional = [
-            self.as_array(value) if isinstance(value, (ListValue, Sequence)) else value
-            for value in positional
-        ]
+        if has_lists:
+            positional = [
+                self.as_array(value) if isinstance(value, (ListValue, Sequence)) else value
+                for value in positional
+            ]
         masked = not (isinstance(where, Literal) and where.object is True)
         if masked:  # elsewhere NumPy computes nothing, so nothing there may raise a flag
             test = self.elementwise.cast(self.as_array(where), "bool")
