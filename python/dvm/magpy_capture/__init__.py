@@ -23,11 +23,11 @@ from typing import Any
 
 from dvm import _dvm
 from dvm.annotating import annotated_leaves, leaf_packages
-from dvm.magpy_capture.loops.known import KnownLoops
+from dvm.magpy_capture.loops.histories import LoopHistories
 from dvm.magpy_capture.lower import lower as lower_recording
 from dvm.magpy_capture.meanings.numpy.tables import leaves
 from dvm.magpy_capture.path.spec import NotCapturable, OutOfTime, PathSpec
-from dvm.magpy_capture.path.varying import KnownValues
+from dvm.magpy_capture.path.varying import ValueHistory
 
 __all__ = ["NotCapturable", "OutOfTime", "PathSpec", "lower", "refresh_leaves"]
 
@@ -51,7 +51,7 @@ def lower(compiled: Any, recording: dict[str, Any], nanos: int | None = None) ->
     options = compiled.options
     spec = PathSpec(options.target, options.numerics, options.precision)
     has_paths = compiled.stats.captures > 0
-    loops = vars(compiled).setdefault("loops", KnownLoops())
+    loops = vars(compiled).setdefault("loops", LoopHistories())
     loops.recordings += 1
     lower_recording(
         spec,
@@ -60,6 +60,6 @@ def lower(compiled: Any, recording: dict[str, Any], nanos: int | None = None) ->
         deadline,
         has_paths=has_paths,
         loops=loops,
-        varying=vars(compiled).setdefault("varying", KnownValues()),
+        varying=vars(compiled).setdefault("varying", ValueHistory()),
     )
     return spec

@@ -67,7 +67,7 @@ class Calls(WalkPart):
     """Asks those who may know what a call means, in order."""
 
     needs = (
-        "annotated array_classes callees caller containers contexts deques exceptions graph "
+        "annotated array_classes caller containers contexts deques exceptions followed graph "
         "host_operations identity instances lookups meanings memory methods opaque open_lists "
         "operator_events outputs packages per_element program randoms recorded sets "
         "ufunc_methods"
@@ -259,7 +259,7 @@ class Calls(WalkPart):
         self, callee: Instance, positional: list[Abstract], named: Named, seen: Any
     ) -> Abstract:
         """One that the program found: it is looked into on each call."""
-        partial = self.callees.opened_partial(callee)
+        partial = self.followed.opened_partial(callee)
         given = {**partial.named, **named}
         return self.call(partial.function, [*partial.positional, *positional], given, seen)
 

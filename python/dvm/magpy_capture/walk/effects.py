@@ -67,7 +67,7 @@ class Effects(WalkPart):
     """Materialises what outlives the path. Containers are built after `commit`, arrays before."""
 
     needs = (
-        "arrays callees graph heap host_arrays instances ledger locks memory outputs program "
+        "arrays followed graph heap host_arrays instances ledger locks memory outputs program "
         "updates views writes"
     )
 
@@ -285,7 +285,7 @@ class Effects(WalkPart):
     def prepare_stored(self, stored: Stored, seen: set[int]) -> None:
         """Compute its value, and have what it is stored in."""
         if stored.scope == "cell":
-            stored.holder = self.callees.cell_register(stored.holder)
+            stored.holder = self.followed.cell_register(stored.holder)
         elif stored.scope == "attribute":
             self.program.constant(stored.holder)
         self.prepare(stored.value, seen)

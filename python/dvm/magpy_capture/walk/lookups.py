@@ -249,7 +249,7 @@ class Lookups(WalkPart):
                 self.instances.guard_look_up(owner, name)
                 return self._of_class(owner, name, found, seen)
             self.instances.guard_metaclass(owner, name, "__getattribute__", "__getattr__")
-        if self.program.is_own(owner) and is_constant(seen):
+        if self.program.is_local(owner) and is_constant(seen):
             return Literal(seen)
         user_class = isinstance(owner, type) and is_user_class(owner)
         if isinstance(owner, (types.FunctionType, *FUNCTION_TYPES)) or user_class:
