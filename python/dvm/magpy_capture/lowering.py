@@ -105,6 +105,7 @@ class Findings:
     joint: ids of arrays that are views of another.
     unrolled: first events of loops that are not rolled.
     copied: first events of loops that are given copies, for what they would write is read behind.
+    told_apart: first events of loops of which it matters which arrays came out.
     """
 
     whole: set[int] = field(default_factory=set)
@@ -112,6 +113,7 @@ class Findings:
     joint: set[int] = field(default_factory=set)
     unrolled: set[int] = field(default_factory=set)
     copied: set[int] = field(default_factory=set)
+    told_apart: set[int] = field(default_factory=set)
 
 
 def first_snapshots(nodes: list[Any]) -> dict[int, Any]:
@@ -224,10 +226,10 @@ class Lowering:
             "outputs": (function,),
             "recorded": (recording, function.__builtins__, found.whole),
             "callbacks": (recording["events"], recording.get("begin", 0)),
-            "lent": (recording.get("variables", 0),),
+            "lent": (recording.get("variables"),),
             "loop_lists": ("begin" in recording,),
             "written_beside": ("begin" in recording,),
-            "loops": (recording, function, found.unrolled, found.copied, loops),
+            "loops": (recording, function, found.unrolled, found.copied, found.told_apart, loops),
             "varying": (varying, "begin" in recording),
         }
         parts = vars(self)

@@ -178,6 +178,9 @@ class Walk(Part):
         if not self.graph.read_late <= found.copied:
             found.copied |= self.graph.read_late
             return True
+        if not self.memory.wanted_told <= found.told_apart:
+            found.told_apart |= self.memory.wanted_told
+            return True
         if not self.loops.given_up <= found.unrolled:
             found.unrolled |= self.loops.given_up
             return True

@@ -28,6 +28,7 @@ from dvm.magpy_capture.loops.turns import (
     shape_of,
     turn_recording,
     variables_at,
+    writes_many_parts,
 )
 from dvm.magpy_capture.part import Part
 from dvm.magpy_capture.path.program import describe
@@ -70,12 +71,14 @@ class Loops(Part):
         function: Any,
         unrolled: set[int],
         copied: set[int],
+        told_apart: set[int],
         known: KnownLoops,
     ) -> None:
         self.recording = recording
         self.function = function
         self.known = known
         self.copied = copied  # first events of loops that are lent nothing
+        self.told_apart = told_apart  # likewise, of which it matters which arrays came out
         self.given_up: set[int] = set()  # first events of loops that turned out not to roll
         self._chosen: dict[int, Turns] = {}  # by the first event
         self._rolled: list[Turns] = []
@@ -119,6 +122,7 @@ class Loops(Part):
             varies = varies or not is_of_constants(self.recording, turns)
         varies = varies or branches_on_values(self.recording, turns)
         varies = varies or goes_through_text(self.recording, turns)
+        varies = varies or writes_many_parts(self.recording, turns)
         return turns.count > 0 and varies
 
     # ---- events
@@ -453,7 +457,8 @@ class Loops(Part):
             for name, _, node in variables_at(events[turns.out])
             if node in read and name in nodes
         }
-        return [resolve(values[node]) for node in read | before if node in values]
+        known = [values[node] for node in read | before if node in values]
+        return [value for value in known if not isinstance(value, Unread)]
 
     def _leave(self, turns: Turns, made: int, nodes: dict[str, int], given: list[Given]) -> None:
         """The path is for calls that leave the loop where this one did."""
@@ -486,6 +491,8 @@ class Loops(Part):
 
     def give_up(self, turns: Turns, refusal: NotCapturable) -> None:
         """All is lowered again without rolling it."""
+        if self.memory.wanted_told - self.told_apart:
+            return  # it is refused for what is open behind another loop, which will not be again
         refusal.place(self.program.at)
         known = self.known[turns.key]
         known.reason, known.at = refusal.reason, refusal.at
@@ -512,7 +519,7 @@ class Loops(Part):
         self, turns: Turns, name: str, register: int, seen: Any, given: list[Given]
     ) -> Abstract:
         if is_array(seen):
-            return self._array(name, register, seen, given)
+            return self._array(turns, name, register, seen, given)
         if id(seen) in self.heap.reached:
             return self.heap.reach(lambda: register, seen)
         if type(seen) is tuple:
@@ -531,8 +538,52 @@ class Loops(Part):
             )
         return self.heap.computed(register, seen)
 
-    def _array(self, name: str, register: int, seen: Array, given: list[Given]) -> Abstract:
-        """An array: one that the loop was given, or another one, which may be the caller's."""
+    def _candidates(self, seen: Array, given: list[Given]) -> list[Tensor]:
+        """The arrays of which the loop may leave any behind, if none of them has to be told apart.
+
+        Each object that it may be must be the one that the program would see.
+        """
+        found = []
+        for each in given:
+            known = each.value.object
+            if known is None or not self.library.fits_graph(known):
+                return []
+            if known is not seen and self.library.may_share(known, seen):
+                return []
+            if known.dtype != seen.dtype or known.ndim != seen.ndim:
+                continue
+            if not (each.is_the_callers or (each.private and self._is_its_object(each))):
+                return []
+            found.append(each)
+        for each in found if len(found) > 1 else ():
+            if not each.is_the_callers:
+                each.value.storage.host = each.register
+        return [each.value for each in found]
+
+    def _is_its_object(self, each: Given) -> bool:
+        """Whether an array of the program's own, lent to the loop, has no other object."""
+        storage = each.value.storage
+        return (
+            each.value.base is None
+            and not storage.external
+            and storage.is_new
+            and storage.host in (-1, each.register)
+        )
+
+    def _array(
+        self, turns: Turns, name: str, register: int, seen: Array, given: list[Given]
+    ) -> Abstract:
+        """An array: one that the loop was given, or another one, which may be the caller's.
+
+        Where it may be one of several (`a, b = b, a`), it matters which only if one is written.
+        """
+        told_apart = turns.enter in self.told_apart or not self.library.fits_graph(seen)
+        alike = [] if told_apart else self._candidates(seen, given)
+        if len(alike) > 1:
+            self.program.guard("guard_signature", register, seen, key=(register,))
+            made = self.arrays.tensor_of_array(register, seen, external=True)
+            self.memory.may_be_one(made, alike, turns.enter)
+            return made
         for each in given:
             if each.value.object is seen:
                 self.program.guard("guard_same", register, each.register, True)
