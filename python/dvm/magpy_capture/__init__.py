@@ -21,9 +21,9 @@ from dvm import _dvm
 from dvm.annotating import annotated_leaves, leaf_packages
 from dvm.magpy_capture.loops.known import KnownLoops
 from dvm.magpy_capture.lower import lower as lower_recording
-from dvm.magpy_capture.numpy.tables import leaves
+from dvm.magpy_capture.meanings.numpy.tables import leaves
 from dvm.magpy_capture.path.spec import NotCapturable, OutOfTime, PathSpec
-from dvm.magpy_capture.python.varying import KnownValues
+from dvm.magpy_capture.path.varying import KnownValues
 
 __all__ = ["NotCapturable", "OutOfTime", "PathSpec", "lower", "refresh_leaves"]
 

@@ -154,7 +154,27 @@ def kept(u, v, n):
     return both
 
 
-@pytest.mark.parametrize("function", [written_behind, written_behind_of_own, swapped_again, kept])
+def written_before_it_is_looked_at(u, v, n):
+    w, x = u, u * 2.0
+    y = x
+    for _ in range(n):
+        u, v = v, u
+        x, v = v, x
+    w[0] = 5.0
+    y[1] = 6.0
+    return u.sum(), v, x.max(), x, y
+
+
+BEHIND = (
+    written_behind,
+    written_behind_of_own,
+    swapped_again,
+    kept,
+    written_before_it_is_looked_at,
+)
+
+
+@pytest.mark.parametrize("function", BEHIND)
 def test_where_one_is_written_behind_the_loop_it_is_the_right_one(
     function: Callable[..., Any],
 ) -> None:

@@ -19,12 +19,11 @@ from torch_door.memory_formats import PROBED, SHAPE, Case
 
 WHOLE = bool(os.environ.get("DVM_TEST_WHOLE"))
 CASES = list(memory_formats.every_case()) if WHOLE else memory_formats.some_cases(20, 4, seed=1)
-#: Of the sample: what is not as eager torch has it yet. Of the first two torch's own inference says
-#: other strides than its op gives, and dvm follows what it says.
+#: Of the sample: what is not as eager torch has it yet, for torch's own inference says other
+#: strides than its op gives, and dvm follows what it says.
 KNOWN = {
     "batch norm": "results lie as torch's inference says, which is not how its op makes them",
     "log sigmoid, dynamic": "the same",
-    "exponential": "with gradients, draws into channels that are cut out differ, as does the state",
 }
 
 

@@ -19,7 +19,7 @@ from dvm.magpy_capture.loops.looks import (
 )
 from dvm.magpy_capture.loops.turns import NEXT
 from dvm.magpy_capture.path.spec import refuse
-from dvm.magpy_capture.python.kinds import NUMBERS, is_number, is_view_type, may_be_view
+from dvm.magpy_capture.values.kinds import NUMBERS, is_number, is_view_type, may_be_view
 
 #: steps that find what is no variable of the loop
 FETCHES = frozenset(

@@ -10,12 +10,12 @@ from typing import Any
 
 from dvm import reasons
 from dvm.magpy_capture.loops.known import PLAIN, Entry
+from dvm.magpy_capture.loops.layer import LoopPart
 from dvm.magpy_capture.loops.turns import Turns
-from dvm.magpy_capture.part import Part
+from dvm.magpy_capture.objects.made_lists import is_of_numbers
+from dvm.magpy_capture.objects.open_lists import is_open_list
 from dvm.magpy_capture.path.program import describe
 from dvm.magpy_capture.path.spec import refuse
-from dvm.magpy_capture.python.made_lists import is_of_numbers
-from dvm.magpy_capture.python.open_lists import is_open_list
 from dvm.magpy_capture.values import (
     Abstract,
     ListValue,
@@ -26,7 +26,7 @@ from dvm.magpy_capture.values import (
 )
 
 
-class LoopLists(Part):
+class LoopLists(LoopPart):
     """The lists of the loops of one path."""
 
     needs = "heap list_changes loops program"

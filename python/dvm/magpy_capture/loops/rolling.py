@@ -12,12 +12,14 @@ fuse, unless they branch on what they computed. One that cannot be rolled stays 
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from typing import Any
 
 from dvm import _dvm, classes, reasons
-from dvm.magpy_capture.libraries import is_array
+from dvm.magpy_capture.libraries import fits_graph, is_array, library_of
 from dvm.magpy_capture.library import Array
 from dvm.magpy_capture.loops.known import PLAIN, Entry, Given, KnownLoops, Rolled
+from dvm.magpy_capture.loops.layer import LoopPart
 from dvm.magpy_capture.loops.turns import (
     RETURNED,
     Turns,
@@ -30,12 +32,12 @@ from dvm.magpy_capture.loops.turns import (
     variables_at,
     writes_many_parts,
 )
-from dvm.magpy_capture.part import Part
+from dvm.magpy_capture.objects.open_lists import is_open_list
+from dvm.magpy_capture.path.loop_policy import LoopPolicy
 from dvm.magpy_capture.path.program import describe
 from dvm.magpy_capture.path.spec import NotCapturable, PathSpec, refuse
-from dvm.magpy_capture.python.kinds import is_number
-from dvm.magpy_capture.python.open_lists import is_open_list
-from dvm.magpy_capture.python.varying import KnownValues
+from dvm.magpy_capture.path.varying import KnownValues
+from dvm.magpy_capture.recording.findings import Findings
 from dvm.magpy_capture.values import (
     Abstract,
     DictValue,
@@ -50,35 +52,36 @@ from dvm.magpy_capture.values import (
     Unread,
     resolve,
 )
+from dvm.magpy_capture.values.kinds import is_number
 
-#: Events of a loop that is rolled at once, whatever its count.
-MANY_EVENTS = 500
+#: Events, or turns, of a loop that is rolled at once, whatever its count: to lower them all would
+#: take longer than the few that differ.
+MANY_EVENTS, MANY_TURNS = 500, 32
 #: Turns that one recording is asked for, and ways that a turn may go in all.
 MOST_TURNS, MOST_WAYS = 4, 16
 
 
-class Loops(Part):
+class Loops(LoopPart, LoopPolicy):
     """Chooses the loops that are rolled, and lowers them."""
 
     needs = (
-        "arrays callbacks graph heap ledger lent library list_changes loop_lists memory "
-        "opaque program recorded written_beside"
+        "arrays callbacks graph heap ledger lent list_changes loop_lists memory opaque program "
+        "record recorded written_beside"
     )
 
     def __init__(
         self,
         recording: dict[str, Any],
         function: Any,
-        unrolled: set[int],
-        copied: set[int],
-        told_apart: set[int],
+        found: Findings,
         known: KnownLoops,
+        lower: Callable[..., None],
     ) -> None:
+        self._lower = lower  # what is within a loop
         self.recording = recording
         self.function = function
         self.known = known
-        self.copied = copied  # first events of loops that are lent nothing
-        self.told_apart = told_apart  # likewise, of which it matters which arrays came out
+        self.found = found
         self.given_up: set[int] = set()  # first events of loops that turned out not to roll
         self._chosen: dict[int, Turns] = {}  # by the first event
         self._rolled: list[Turns] = []
@@ -86,7 +89,7 @@ class Loops(Part):
         self._is_turn = "begin" in recording  # the recording is one of another loop
         self.rolled_events = 0  # that are not lowered one by one
         self._open: list[tuple[str, int]] = []  # loops whose end was not met: where, steps before
-        self._choose(unrolled)
+        self._choose(found.unrolled)
 
     @property
     def steps_before(self) -> int | None:
@@ -117,7 +120,8 @@ class Loops(Part):
             return False
         if known.rolled is not None:
             return True
-        varies = turns.out - turns.enter > MANY_EVENTS or len(known.counts) > 1
+        is_long = turns.out - turns.enter > MANY_EVENTS or turns.count > MANY_TURNS
+        varies = is_long or len(known.counts) > 1
         if self._is_turn:  # what it depends on will change
             varies = varies or not is_of_constants(self.recording, turns)
         varies = varies or branches_on_values(self.recording, turns)
@@ -171,7 +175,7 @@ class Loops(Part):
                 values[new] = values[old]
             else:
                 read = functools.partial(self.recorded.value, old)
-                values[new] = Unread(read, self.recorded.seen(old))
+                values[new] = Unread(read, self.record.seen(old))
 
     def is_rolled_over(self, iterator: int) -> bool:
         """Whether a loop over that iterator is rolled: nothing is pulled from it."""
@@ -256,15 +260,13 @@ class Loops(Part):
         return sum(known.ways for known in self.known.values())
 
     def _lower_turn(self, turns: Turns, turn: int, rolled: Rolled) -> None:
-        from dvm.magpy_capture.lower import lower  # which lowers what is within
-
         own, loop = self.program.spec, turns.loop
         spec = PathSpec(own.target, own.numerics, own.precision)
         recording = turn_recording(self.recording, turns, turn)
         carried = [loop.variables.index(name) for name in loop.carried]
         known = KnownValues(varying={("argument", place) for place in self._varying(turns)})
         deadline = self.program.deadline
-        lower(spec, recording, turns.function, deadline, loops=self.known, varying=known)
+        self._lower(spec, recording, turns.function, deadline, loops=self.known, varying=known)
         if spec.reason:
             raise NotCapturable(spec.reason, spec.reason_at)  # type: ignore[arg-type]
         within = {
@@ -280,7 +282,7 @@ class Loops(Part):
         loop = turns.loop
         places = {loop.variables.index(name) for name in loop.carried} | {len(loop.variables)}
         for name, node, _ in variables_at(self.recording["events"][turns.enter]):
-            is_text = type(self.recorded.seen(node)) in (str, bytes)
+            is_text = type(self.record.seen(node)) in (str, bytes)
             if is_text and isinstance(resolve(self.recorded.value(node)), Host):
                 places.add(loop.variables.index(name))
         return places
@@ -307,7 +309,7 @@ class Loops(Part):
         lent = {
             place
             for place in private
-            if turns.enter not in self.copied and self.lent.may_lend(values[place])
+            if turns.enter not in self.found.copied and self.lent.may_lend(values[place])
         }
         given: list[Given] = []
         registers = []
@@ -337,7 +339,7 @@ class Loops(Part):
             if each.private and not each.is_the_callers:
                 self.opaque.take_over(each.value, each.register)
         if any(each.private for each in given):
-            self.opaque.forget_results()
+            self.program.forget_results()
         self.loop_lists.leave(entry, registers, filled)
         if source is not None:
             self._use_up(source, turns.enter)
@@ -462,6 +464,8 @@ class Loops(Part):
 
     def _leave(self, turns: Turns, made: int, nodes: dict[str, int], given: list[Given]) -> None:
         """The path is for calls that leave the loop where this one did."""
+        for each in given:
+            each.version = each.value.storage.version
         tag = self._item(made, 0)
         self.program.guard("guard_value", tag, turns.goes_on, key=(tag,))
         names = turns.loop.outliving(turns.goes_on)
@@ -475,7 +479,7 @@ class Loops(Part):
                 continue
             else:
                 continue
-            seen = self.recorded.seen(node)
+            seen = self.record.seen(node)
             read = functools.partial(self._result, turns, name, made, place, seen, given)
             self.recorded.values[node] = Unread(read, seen)
 
@@ -491,7 +495,7 @@ class Loops(Part):
 
     def give_up(self, turns: Turns, refusal: NotCapturable) -> None:
         """All is lowered again without rolling it."""
-        if self.memory.wanted_told - self.told_apart:
+        if self.memory.wanted_told - self.found.told_apart:
             return  # it is refused for what is open behind another loop, which will not be again
         refusal.place(self.program.at)
         known = self.known[turns.key]
@@ -546,12 +550,14 @@ class Loops(Part):
         found = []
         for each in given:
             known = each.value.object
-            if known is None or not self.library.fits_graph(known):
+            if known is None or not fits_graph(known):
                 return []
-            if known is not seen and self.library.may_share(known, seen):
+            if known is not seen and library_of(known).may_share(known, seen):
                 return []
             if known.dtype != seen.dtype or known.ndim != seen.ndim:
                 continue
+            if each.value.storage.version != each.version:  # written since
+                return []
             if not (each.is_the_callers or (each.private and self._is_its_object(each))):
                 return []
             found.append(each)
@@ -577,7 +583,7 @@ class Loops(Part):
 
         Where it may be one of several (`a, b = b, a`), it matters which only if one is written.
         """
-        told_apart = turns.enter in self.told_apart or not self.library.fits_graph(seen)
+        told_apart = turns.enter in self.found.told_apart or not fits_graph(seen)
         alike = [] if told_apart else self._candidates(seen, given)
         if len(alike) > 1:
             self.program.guard("guard_signature", register, seen, key=(register,))
@@ -592,7 +598,7 @@ class Loops(Part):
             if each.is_the_callers:
                 continue
             known = each.value.object
-            if known is not None and self.library.may_share(known, seen):
+            if known is not None and library_of(known).may_share(known, seen):
                 raise refuse(reasons.LOOP_VIEW, name)
             pair = (register, each.register)
             self.program.guard("guard_same", *pair, False)

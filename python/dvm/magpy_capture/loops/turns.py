@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import types
 from collections import Counter
 from collections.abc import Iterator
@@ -9,12 +10,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dvm import _dvm, classes, reasons
-from dvm.magpy_capture.events.callbacks import RESUMING
 from dvm.magpy_capture.libraries import ARRAYS, SCALARS
 from dvm.magpy_capture.loops.code import LoopCode, called, loop_code
+from dvm.magpy_capture.objects.adopted import Unknown
 from dvm.magpy_capture.path.spec import refuse
-from dvm.magpy_capture.python.open_lists import Unknown
 from dvm.magpy_capture.tensors.written_parts import MOST_UPDATES
+from dvm.magpy_capture.walk.callbacks import RESUMING
 
 #: what a turn's tuple begins with where the loop goes on; else the place where the frame went on
 NEXT = -1
@@ -37,6 +38,7 @@ class Turns:
     jumps: of turns behind some that were not recorded, the numbers that they had when they ran.
     goes_on: where the frame went on.
     exhausted: whether nothing was left to iterate over.
+    changed: its `changed_lists`, once they are known.
     """
 
     function: types.FunctionType
@@ -51,8 +53,9 @@ class Turns:
     out: int = -1
     goes_on: int = -1
     exhausted: bool = False
+    changed: set[str] | None = None
 
-    @property
+    @functools.cached_property
     def loop(self) -> LoopCode:
         return loop_code(self.code, self.begin, self.end)
 
@@ -231,7 +234,9 @@ def turn_recording(recording: dict[str, Any], turns: Turns, turn: int) -> dict[s
     known: set[int] = set()
     first: dict[int, int] = {}  # of a node that another loop has made, the one that it was
     snapshots = dict(recording["snapshots"])
-    changed = changed_lists(recording, turns)
+    if turns.changed is None:
+        turns.changed = changed_lists(recording, turns)
+    changed = turns.changed
 
     def argument(node: int, place: int) -> None:
         _, _, _, _, seen, snapshot = nodes[node]
@@ -308,12 +313,12 @@ def shape_of(recording: dict[str, Any], turns: Turns, turn: int) -> int:
     """A number that is equal for turns which did the same with values of the same kinds."""
     events, nodes = recording["events"], recording["nodes"]
     begin, end = turns.first_event(turn), turns.event_behind(turn)
-    variables = [node for _, _, node in variables_at(events[turns.headers[turn]])]
-    objects = [id(nodes[node][4]) for node in variables]
+    _, _, operands, keywords, *_ = events[turns.headers[turn]]
+    objects = [id(nodes[node][4]) for node in operands[1 + len(keywords) :]]
     return hash(
         (
-            *(objects.index(each) for each in objects),
-            turn + 1 == turns.count and turns.event_behind(turn) == turns.out and turns.goes_on,
+            *map(objects.index, objects),
+            end == turns.out and turn + 1 == turns.count and turns.goes_on,
             _dvm.shape_of_turn(nodes, events, begin, end),
         )
     )
