@@ -6,6 +6,7 @@
 #include "capture/replay/raising_state.h"
 #include "capture/replay/random_state.h"
 #include "capture/replay/replay.h"
+#include "capture/replay/undo.h"
 
 namespace dvm::capture {
 
@@ -25,6 +26,10 @@ struct Frame {
   ProgramLocks locks{};                // let go of behind all else
   RaisingState raising{};
   RandomStates random{};
+  Undo own_undo{};
+
+  // Where what is written into arrays of the caller is kept, as long as it may be taken back.
+  Undo& undo() { return call.undo != nullptr ? *call.undo : own_undo; }
 
   PyObject* operator[](int32_t reg) const { return registers[reg]; }
   // Takes the reference; false: the object is null.

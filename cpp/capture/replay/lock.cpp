@@ -80,7 +80,8 @@ bool builds_on_what_was_read(const Path& path, const Step& step) {
 void note_writes(Path& path) {
   for (const Step& step : path.steps) {
     const int32_t written = path.operands(step)[0];
-    const bool writes = step.op == StepOp::copyto_ || step.op == StepOp::set_item_;
+    const bool writes = step.op == StepOp::copyto_ || step.op == StepOp::set_item_ ||
+                        step.op == StepOp::put_ || step.op == StepOp::lend_;
     if (writes && !is_fresh(path, written)) path.writes.push_back(written);
     path.keeps_lock = path.keeps_lock || builds_on_what_was_read(path, step);
   }

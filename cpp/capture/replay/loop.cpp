@@ -100,7 +100,8 @@ PyObject* Loop::run_turns(Frame& frame, PyObject* iterator, std::span<PyObject* 
   OtherThreads others(holds_lock);
   numbers::Items items(iterator);
   numbers::Stretch stretch(learning_, paths_,
-                           learning_.changes(paths_, layout_.variables, layout_.carried));
+                           learning_.changes(paths_, layout_.variables, layout_.carried),
+                           frame.undo());
   for (int64_t number = 0, unbroken = 0;; ++number) {
     if (dvm_is_interrupted()) {
       result.outcome = Outcome::interrupted;
@@ -132,7 +133,8 @@ PyObject* Loop::run_turns(Frame& frame, PyObject* iterator, std::span<PyObject* 
               .missed = frame.call.missed,
               .spares_opaque = frame.call.spares_opaque,
               .holds_lock = holds_lock,
-              .registers = learns && stretch.wants(number) ? &registers : nullptr};
+              .registers = learns && stretch.wants(number) ? &registers : nullptr,
+              .undo = &frame.undo()};
     result.outcome = turn(call);
     frame.call.opaque += call.opaque;
     frame.call.turns += 1 + call.turns;
@@ -187,7 +189,8 @@ bool loop_(Frame& f, const int32_t* p) {
   return f.define(p[0], value);
 }
 
-bool lend_(Frame& f, const int32_t*) {
+bool lend_(Frame& f, const int32_t* p) {
+  if (f.call.undo == nullptr) f.own_undo.open(f[p[0]]);
   f.call.lends = true;
   return true;
 }

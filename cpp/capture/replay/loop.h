@@ -2,9 +2,9 @@
 // which is replayed for each turn. Its arguments are the variables that the loop names and the
 // item, its value a tuple: what became of the turn, and of the variables.
 //
-// A turn writes into arrays that only the loop has, copies of the caller's or the path's own, so
-// that nothing is visible before the path that holds the loop commits. A loop within another one
-// writes into the arrays of that (steps `lend` and `put`): the turn that holds it is not tried in
+// A turn writes into the arrays that the loop is lent (steps `lend` and `put`), the path's own or
+// the caller's: what was in these is kept, and comes back where the call is given up (undo.h). A
+// loop within another one writes into the arrays of that: the turn that holds it is not tried in
 // another way then, and where it cannot be finished the whole call is given up.
 #pragma once
 

@@ -42,6 +42,7 @@ bool is_interrupted(const Frame& frame) {
 // Before the commit nothing may stay behind.
 Outcome give_up(Frame& frame, Outcome outcome) {
   frame.raising.leave();
+  frame.own_undo.take_back();
   return frame.random.restore() ? outcome : Outcome::raised;
 }
 
@@ -124,7 +125,10 @@ namespace steps {
 bool commit_(Frame& f, const int32_t*) {
   f.raising.leave();
   f.committed = true;
-  if (!f.call.rehearsal) return true;
+  if (!f.call.rehearsal) {
+    f.own_undo.forget();
+    return true;
+  }
   f.call.value = Py_NewRef(Py_None);
   f.outcome = Outcome::done;
   return false;

@@ -11,6 +11,8 @@
 
 namespace dvm::capture {
 
+class Undo;
+
 enum class Outcome : uint8_t {
   done,      // `value` holds the result
   missed,    // a guard failed and no path goes on from there
@@ -45,6 +47,7 @@ struct Call {
   // Of a turn: whether a loop within writes into arrays of the loop around it, and whether any was
   // written before the commit. What such a turn did cannot be tried in another way.
   bool lends = false, wrote = false;
+  Undo* undo = nullptr;  // of the call that the turn is part of; null: the call is no turn
 };
 
 Outcome replay(const Path& root, Call& call);

@@ -158,6 +158,7 @@ bool run_(Frame& f, const int32_t* p) {
   // Input slots come first, so that the host knows those as values on the stack, too.
   Scratch<PlacedResult, kRoom> placed(segment.outputs.size());
   const size_t placed_count = place_results(f, segment, inputs.first(input_count), placed.data());
+  for (size_t i = 0; i < placed_count; ++i) f.undo().keep(placed[i].array);
   SegmentHost host(f, *segment.library, slots.first(input_count + result_count), input_count,
                    placed.first(placed_count));
   runtime::BorrowedContext context(f.call.times);

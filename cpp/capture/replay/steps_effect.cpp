@@ -1,5 +1,6 @@
 // What the program does to objects that others see, in program order behind the commit. A failure
-// is the program's own exception. `put` alone comes before it: nobody sees what it writes into.
+// is the program's own exception. `put` alone comes before it, into what a loop is lent: that, and
+// what a turn of a loop does, may be taken back (undo.h).
 #include <cstring>
 
 #include "capture/library/library.h"
@@ -30,6 +31,7 @@ bool copy_run(const Frame& f, const ArrayView& to, const ArrayView& from) {
 
 bool copyto_(Frame& f, const int32_t* p) {
   if (f[p[0]] == f[p[1]]) return true;  // the segment wrote it there
+  f.undo().keep(f[p[0]]);
   const Library* const library = library_of(f[p[0]]);
   if (library == nullptr) {
     PyErr_SetString(PyExc_TypeError, "copyto needs an array");
@@ -55,6 +57,7 @@ bool delete_attribute_(Frame& f, const int32_t* p) {
 }
 
 bool set_item_(Frame& f, const int32_t* p) {
+  f.undo().keep(f[p[0]]);  // of an array, whatever elements the key names
   return PyObject_SetItem(f[p[0]], f[p[1]], f[p[2]]) == 0;
 }
 

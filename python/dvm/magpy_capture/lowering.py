@@ -91,10 +91,10 @@ class Lowering:
             "record": (recording,),
             "recorded": (function.__builtins__, found.whole),
             "callbacks": (recording.get("begin", 0),),
-            "lent": (recording.get("variables", 0),),
+            "lent": (recording.get("variables"),),
             "loop_lists": ("begin" in recording,),
             "written_beside": ("begin" in recording,),
-            "loops": (recording, function, found.unrolled, found.copied, loops, lower),
+            "loops": (recording, function, found, loops, lower),
             "varying": (varying, "begin" in recording),
         }
         try:

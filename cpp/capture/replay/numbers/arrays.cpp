@@ -99,6 +99,7 @@ class SegmentStep::Host final : public runtime::HostCalls {
     if (runtime::is_faulty()) return false;
     if (allocations_++ == placed_ && is_target(dtype, shape)) {
       step_.placed_ = true;
+      if (step_.bound_->undo != nullptr) step_.bound_->undo->keep(step_.target_->view);
       assign(out, step_.target_->view);
       Py_INCREF(step_.target_->array.get());
       return true;
@@ -142,9 +143,10 @@ SegmentStep::SegmentStep(const Segment& segment, Arguments arguments, std::vecto
   elements_.resize(results);
 }
 
-void SegmentStep::place(size_t output, const Slot& target) {
+void SegmentStep::place(size_t output, const Slot& target, const Bound& bound) {
   if (&target.library != segment_.library) return;
   target_ = &target;
+  bound_ = &bound;
   target_output_ = output;
   target_allocation_ = placeable(compiled().plan(), segment_.outputs[output].result);
 }
@@ -361,6 +363,7 @@ bool CopyStep::run(Cell* cells) {
   if (writer_ != nullptr && writer_->has_placed()) return true;
   constexpr int64_t kNowhere[core::kMaxRank] = {};
   const BufferView& to = to_.view;
+  if (bound_.undo != nullptr) bound_.undo->keep(to);
   const std::byte* const from = from_ != nullptr ? from_->view.data : cells[cell_].bytes;
   const int64_t* const strides = from_ != nullptr ? from_->view.strides : kNowhere;
   copy_elements(to, to.data, from, strides, 0, static_cast<size_t>(core::byte_size(to.dtype)));

@@ -19,6 +19,8 @@
 
 namespace dvm::capture::numbers {
 
+class Bound;
+
 // But for the axes that it does not have.
 inline void assign(runtime::BufferView& to, const runtime::BufferView& from) {
   to.data = from.data;
@@ -126,7 +128,7 @@ class SegmentStep final : public ArrayStep {
   SegmentStep(const Segment& segment, Arguments arguments, std::vector<Output> outputs);
 
   // The output goes into this array, if it may be written by then, rather than into one of its own.
-  void place(size_t output, const Slot& target);
+  void place(size_t output, const Slot& target, const Bound& bound);
   // Whether it went there in the last run.
   bool has_placed() const { return placed_; }
 
@@ -151,6 +153,7 @@ class SegmentStep final : public ArrayStep {
   const Arguments given_;
   const std::vector<Output> outputs_;
   const Slot* target_ = nullptr;
+  const Bound* bound_ = nullptr;
   size_t target_output_ = 0;
   int32_t target_allocation_ = -1;  // of the host arrays that the Plan asks for
   bool is_for_replays_ = false, placed_ = false;
@@ -209,8 +212,10 @@ class ComparedStep final : public ArrayStep {
 // asked before any is written (CommitStep).
 class CopyStep final : public ArrayStep {
  public:
-  CopyStep(const Slot& to, const Slot& from) : to_(to), from_(&from) {}
-  CopyStep(const Slot& to, int32_t cell) : to_(to), cell_(cell) {}
+  CopyStep(const Bound& bound, const Slot& to, const Slot& from)
+      : bound_(bound), to_(to), from_(&from) {}
+  CopyStep(const Bound& bound, const Slot& to, int32_t cell)
+      : bound_(bound), to_(to), cell_(cell) {}
   const Slot* source() const { return from_; }
   const Slot& target() const { return to_; }
   // There is nothing to copy where this step has put it there.
@@ -219,6 +224,7 @@ class CopyStep final : public ArrayStep {
   bool may_run() const;
 
  private:
+  const Bound& bound_;
   const Slot& to_;
   const Slot* from_ = nullptr;
   int32_t cell_ = 0;

@@ -59,7 +59,8 @@ bool Body::prepare(PyObject* const* arguments) {
   return bound_.find(arguments, registers) && bound_.fill(std::move(registers));
 }
 
-Body::Result Body::run(std::span<Variable> variables, Items& items, int64_t most) {
+Body::Result Body::run(std::span<Variable> variables, Items& items, int64_t most, Undo* undo) {
+  bound_.undo = undo;
   for (const auto& [slot, number] : takes_) {
     if (variables[slot].type != number.type) return {.fits = false};
     bound_.code()[number.cell] = variables[slot].number;

@@ -45,14 +45,15 @@ class Body {
   // Whether there are more ways now that turns of loops within go.
   bool is_stale() const { return bound_.is_stale(); }
 
-  // Runs as many turns as are this code's, at most so many. Each but the first takes what the one
+  // Runs as many turns as are this code's, at most so many; keeps what they write over in `undo`,
+  // unless that is null. Each but the first takes what the one
   // before it gave, and the next item.
   struct Result {
     int64_t made = 0;
     bool more = true, was_long = false;  // whether there is a next item, in the last variable
     bool fits = true;                    // the variables have the types that the code is for
   };
-  Result run(std::span<Variable> variables, Items& items, int64_t most);
+  Result run(std::span<Variable> variables, Items& items, int64_t most, Undo* undo);
 
  private:
   friend class TurnCode;

@@ -10,6 +10,7 @@
 #include "capture/path/path.h"
 #include "capture/replay/numbers/code.h"
 #include "capture/replay/replay.h"
+#include "capture/replay/undo.h"
 
 namespace dvm::capture {
 class Loop;
@@ -28,6 +29,8 @@ class Bound {
   Bound& operator=(const Bound&) = delete;
 
   Code& code() { return code_; }
+  // Where instructions keep what they write over, while the code runs; null: nowhere.
+  Undo* undo = nullptr;
 
   // Where a register is among those that are kept. Each way that turns go has registers of its own:
   // it begins with those of the way that it leaves, as they are there; a tree of paths with none
@@ -112,5 +115,7 @@ class Bound {
   std::vector<HeldLoop> loops_;
   std::vector<Ref> registers_;  // keeps alive what cells and objects are filled from
 };
+
+inline int64_t literal_of(const Bound& bound) { return reinterpret_cast<int64_t>(&bound); }
 
 }  // namespace dvm::capture::numbers

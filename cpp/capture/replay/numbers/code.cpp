@@ -4,6 +4,8 @@
 #include <cstring>
 
 #include "capture/replay/numbers/attempt.h"
+#include "capture/replay/numbers/bound.h"
+#include "capture/replay/numbers/items.h"
 #include "capture/replay/numbers/rounds.h"
 #include "core/ops/fp_flags.h"
 
@@ -37,7 +39,8 @@ int64_t length_of_range(int64_t start, int64_t stop, int64_t step) {
 
 bool compares(Op op) {
   return (Op::eq_floats <= op && op <= Op::ge_floats) ||
-         (Op::eq_integers <= op && op <= Op::ge_integers);
+         (Op::eq_integers <= op && op <= Op::ge_integers) || op == Op::eq_texts ||
+         op == Op::ne_texts;
 }
 
 // Of Python's floats: whatever they are, there is a result.
@@ -51,6 +54,7 @@ std::byte* memory(Cell place) { return reinterpret_cast<std::byte*>(place.i); }
 // NOLINTBEGIN(performance-no-int-to-ptr): so do literals of instructions
 CellStep& step_of(int64_t literal) { return *reinterpret_cast<CellStep*>(literal); }
 Attempt& attempt_of(int64_t literal) { return *reinterpret_cast<Attempt*>(literal); }
+const Bound& bound_of(int64_t literal) { return *reinterpret_cast<Bound*>(literal); }
 Rounds& rounds_of(int64_t literal) { return *reinterpret_cast<Rounds*>(literal); }
 InnerTurns& inner_turns_of(int64_t literal) { return *reinterpret_cast<InnerTurns*>(literal); }
 // NOLINTEND(performance-no-int-to-ptr)

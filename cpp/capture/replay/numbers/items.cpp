@@ -1,9 +1,11 @@
 #include "capture/replay/numbers/items.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 #include "capture/replay/numbers/arrays.h"
+#include "capture/replay/numbers/object_steps.h"
 
 namespace dvm::capture::numbers {
 
@@ -36,6 +38,20 @@ bool has_rows_alike(PyObject* array) {
 }
 
 }  // namespace
+
+// Of str, of ASCII characters alone and others, and of bytes.
+bool is_text_iterator(PyObject* iterator) {
+  static const std::array<PyTypeObject*, 3> types = [] {
+    const auto type_of = [](Ref text) {
+      const Ref made = Ref::steal(PyObject_GetIter(text.get()));
+      return Py_TYPE(made.get());  // lives as long as the process
+    };
+    return std::array{type_of(Ref::steal(PyUnicode_FromString("a"))),
+                      type_of(Ref::steal(PyUnicode_FromOrdinal(0xe9))),
+                      type_of(Ref::steal(PyBytes_FromString("a")))};
+  }();
+  return std::ranges::find(types, Py_TYPE(iterator)) != types.end();
+}
 
 // Where each part comes of an iterator of its own that nobody else has.
 void Items::count_tuples() {
@@ -77,7 +93,8 @@ void Items::count() {
   }
   const bool is_range = Py_IS_TYPE(iterator_, &PyRangeIter_Type);
   if (!is_range && !Py_IS_TYPE(iterator_, &PyListIter_Type) &&
-      !Py_IS_TYPE(iterator_, &PyTupleIter_Type) && !Py_IS_TYPE(iterator_, &PySeqIter_Type)) {
+      !Py_IS_TYPE(iterator_, &PyTupleIter_Type) && !Py_IS_TYPE(iterator_, &PySeqIter_Type) &&
+      !is_text_iterator(iterator_)) {
     return;
   }
   // (iter, (what it goes over,), how many were taken), if it has not come to its end.
@@ -92,6 +109,9 @@ void Items::count() {
       left_ = PyObject_Size(over) - at_;
     } else if (PyList_CheckExact(over) || PyTuple_CheckExact(over)) {
       source_ = Source::sequence;
+      sequence_ = Ref::borrow(over);
+    } else if (is_text(over)) {
+      source_ = Source::text;
       sequence_ = Ref::borrow(over);
     } else if (const Library* const library = open_library_of(over)) {
       if (const auto type = type_of_items(*library, over)) {
@@ -142,6 +162,21 @@ bool Items::next_of_array(Variable& item) {
   return true;
 }
 
+bool Items::next_of_text(Variable& item) {
+  PyObject* const text = sequence_.get();
+  if (at_ >= PyObject_Size(text)) return false;
+  const auto part = part_of_text(text, at_++);
+  item.type.reset();
+  if (part) {
+    item.type = part->first;
+    item.number = part->second;
+  } else {
+    item.object =
+        Ref::steal(PyUnicode_FromOrdinal(static_cast<int>(PyUnicode_READ_CHAR(text, at_ - 1))));
+  }
+  return part || item.object;
+}
+
 bool Items::next_of_tuples(Variable& item) {
   item.type.reset();
   item.object = Ref();
@@ -156,6 +191,8 @@ bool Items::next_of_others(Variable& item) {
     case Source::range:
     case Source::sequence:
       break;
+    case Source::text:
+      return next_of_text(item);
     case Source::array:
       return next_of_array(item);
     case Source::rows:
@@ -181,7 +218,7 @@ std::vector<std::optional<Type>> Items::types_of_parts(const Variable& item) con
     for (const Variable& part : last_) types.push_back(part.type);
   } else if (PyTuple_CheckExact(tuple)) {
     for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(tuple); ++k) {
-      const auto number = number_of(PyTuple_GET_ITEM(tuple, k));
+      const auto number = lasting_value_of(PyTuple_GET_ITEM(tuple, k));
       types.push_back(number ? std::optional(number->first) : std::nullopt);
     }
   }
@@ -202,6 +239,7 @@ Ref Items::object_of_last(const Variable& item) const {
   if (source_ == Source::sequence) {
     return Ref::borrow(PySequence_Fast_GET_ITEM(sequence_.get(), at_ - 1));
   }
+  if (source_ == Source::text && !item.type) return item.object;
   if (source_ == Source::rows) return Ref::steal(PySequence_GetItem(sequence_.get(), at_ - 1));
   return Ref::steal(object_of(*item.type, item.number));
 }

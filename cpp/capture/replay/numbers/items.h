@@ -27,14 +27,21 @@ std::optional<std::pair<Type, Cell>> number_of(PyObject* object);
 // Likewise, or None, or a str, which must stay alive.
 std::optional<std::pair<Type, Cell>> value_of(PyObject* object);
 Variable variable_of(PyObject* object);
-// Of an item: nobody else may have that, so that of no more than numbers is it a value.
+// Of an item: nobody else may have that, so that it is a value if it is a number, or a character
+// that the interpreter has one object of for good.
+std::optional<std::pair<Type, Cell>> lasting_value_of(PyObject* object);
 Variable item_of(PyObject* object);
+// The character at that place of a str, or the number at that of bytes; none: one of no such
+// object.
+std::optional<std::pair<Type, Cell>> part_of_text(PyObject* text, Py_ssize_t place);
+// Whether two are equal of which each is a str or None.
+bool equal_texts(Cell a, Cell b);
 PyObject* object_of(Type type, Cell number);  // new reference; null: a Python error is set
 // Python's or a library's type for it, and the other way; none: it is none of those.
 PyTypeObject* python_type_of(Type type);
 std::optional<Type> type_of_python(PyObject* type);
 
-// What a `for` iterates over, item by item. Those of a range, list, tuple or array, and of
+// What a `for` iterates over, item by item. Those of a range, list, tuple, text or array, and of
 // `enumerate` and `zip` of them, are found without the iterator from when that is asked for; nobody
 // sees it then.
 class Items {
@@ -73,8 +80,9 @@ class Items {
   Ref object_of_last(const Variable& item) const;
 
  private:
-  enum class Source : uint8_t { iterator, range, sequence, array, rows, tuples };
+  enum class Source : uint8_t { iterator, range, sequence, text, array, rows, tuples };
   void count_tuples();
+  bool next_of_text(Variable& item);
   bool next_of_others(Variable& item);
   bool next_of_tuples(Variable& item);
   bool next_of_sequence(Variable& item) {
@@ -91,7 +99,7 @@ class Items {
   PyObject* iterator_;  // null: of a `while`
   Source source_ = Source::iterator;
   int64_t value_ = 0, step_ = 0, left_ = 0;  // of a range
-  Ref sequence_;                             // a list or tuple, or an array
+  Ref sequence_;                             // a list or tuple, a str or bytes, or an array
   const Library* library_ = nullptr;         // whose array
   int64_t at_ = 0;
   Type type_;  // of the array's elements

@@ -12,18 +12,21 @@ namespace {
 
 // Counted from the end below 0; none: there is no such element.
 std::optional<Py_ssize_t> place_in(PyObject* sequence, int64_t place) {
-  const Py_ssize_t size = PySequence_Fast_GET_SIZE(sequence);
+  const Py_ssize_t size = PyObject_Size(sequence);
   const int64_t at = place < 0 ? place + size : place;
   if (at < 0 || at >= size) return {};
   return at;
 }
 
-bool read(PyObject* object, const Typed& result, Cell* cells) {
-  const auto value = number_of(object);
+bool give(const std::optional<std::pair<Type, Cell>>& value, const Typed& result, Cell* cells) {
   if (!value) return false;
   cells[result.cell] = value->second;
   cells[result.type].i = word_of(value->first);
   return true;
+}
+
+bool read(PyObject* object, const Typed& result, Cell* cells) {
+  return give(number_of(object), result, cells);
 }
 
 }  // namespace
@@ -31,6 +34,7 @@ bool read(PyObject* object, const Typed& result, Cell* cells) {
 bool ElementStep::run(Cell* cells) {
   const auto at = place_in(object(), cells[place_].i);
   if (!at) return false;
+  if (is_text(object())) return give(part_of_text(object(), *at), result_, cells);
   PyObject* const element = PySequence_Fast_GET_ITEM(object(), *at);
   if (!PyFloat_CheckExact(element)) return read(element, result_, cells);
   cells[result_.cell].f = PyFloat_AS_DOUBLE(element);  // most of them
@@ -70,7 +74,7 @@ bool AppendStep::run(Cell* cells) {
 }
 
 bool LengthStep::run(Cell* cells) {
-  cells[result_].i = PySequence_Fast_GET_SIZE(object());
+  cells[result_].i = PyObject_Size(object());
   return true;
 }
 

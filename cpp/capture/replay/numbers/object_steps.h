@@ -1,4 +1,4 @@
-// Instructions with objects of Python's: what is read of lists and tuples, and operators and
+// Instructions with objects of Python's: what is read of lists, tuples and texts, and operators and
 // functions of numbers that the machine does not have.
 #pragma once
 
@@ -28,8 +28,11 @@ class ObjectStep : public CellStep {
   PyObject* object_ = nullptr;
 };
 
+inline bool is_text(PyObject* object) {
+  return PyUnicode_CheckExact(object) || PyBytes_CheckExact(object);
+}
 inline bool is_sequence(PyObject* object) {
-  return PyList_CheckExact(object) || PyTuple_CheckExact(object);
+  return PyList_CheckExact(object) || PyTuple_CheckExact(object) || is_text(object);
 }
 
 class SequenceStep : public ObjectStep {
@@ -93,7 +96,7 @@ class AppendStep final : public ObjectStep {
   Attempt* attempt_;
 };
 
-// How many elements a list or tuple has.
+// How many elements a list or tuple has, or a text characters.
 class LengthStep final : public SequenceStep {
  public:
   explicit LengthStep(int32_t result) : result_(result) {}

@@ -1,3 +1,5 @@
+#include <array>
+
 #include "capture/library/library.h"
 #include "capture/replay/numbers/items.h"
 
@@ -51,6 +53,51 @@ std::optional<std::pair<Type, Cell>> value_of(PyObject* object) {
                    Cell{.i = reinterpret_cast<int64_t>(object)}};
 }
 
+namespace {
+
+// The interpreter's own objects for characters below 256.
+PyObject* character(Py_UCS4 code) {
+  static const std::array<PyObject*, 256> all = [] {
+    std::array<PyObject*, 256> made{};
+    for (int i = 0; i < 256; ++i) made[static_cast<size_t>(i)] = PyUnicode_FromOrdinal(i);
+    return made;
+  }();
+  return code < all.size() ? all[code] : nullptr;
+}
+
+std::pair<Type, Cell> text_value(PyObject* text) {
+  return {Type{Kind::text}, Cell{.i = reinterpret_cast<int64_t>(text)}};
+}
+
+}  // namespace
+
+std::optional<std::pair<Type, Cell>> lasting_value_of(PyObject* object) {
+  if (!PyUnicode_CheckExact(object)) return number_of(object);
+  if (PyUnicode_GetLength(object) != 1 || character(PyUnicode_ReadChar(object, 0)) != object) {
+    return {};
+  }
+  return text_value(object);
+}
+
+std::optional<std::pair<Type, Cell>> part_of_text(PyObject* text, Py_ssize_t place) {
+  if (PyBytes_CheckExact(text)) {
+    const auto byte = static_cast<unsigned char>(PyBytes_AS_STRING(text)[place]);
+    return std::pair{Type{Kind::integer}, Cell{.i = byte}};
+  }
+  PyObject* const found = character(PyUnicode_READ_CHAR(text, place));
+  if (found == nullptr) return {};
+  return text_value(found);
+}
+
+bool equal_texts(Cell a, Cell b) {
+  if (a.i == b.i) return true;
+  // NOLINTBEGIN(performance-no-int-to-ptr): as value_of() has them
+  auto* const one = reinterpret_cast<PyObject*>(a.i);
+  auto* const other = reinterpret_cast<PyObject*>(b.i);
+  // NOLINTEND(performance-no-int-to-ptr)
+  return one != Py_None && other != Py_None && PyUnicode_Compare(one, other) == 0;
+}
+
 PyTypeObject* python_type_of(Type type) {
   switch (type.kind) {
     case Kind::integer:
@@ -97,7 +144,7 @@ Variable variable_of(PyObject* object, const std::optional<std::pair<Type, Cell>
 }  // namespace
 
 Variable variable_of(PyObject* object) { return variable_of(object, value_of(object)); }
-Variable item_of(PyObject* object) { return variable_of(object, number_of(object)); }
+Variable item_of(PyObject* object) { return variable_of(object, lasting_value_of(object)); }
 
 PyObject* object_of(Type type, Cell number) {
   switch (type.kind) {

@@ -159,7 +159,7 @@ bool Stretch::turns(std::span<Variable> variables, Items& items, int64_t most, M
   for (size_t k = 0; k < turns_.size(); ++k) {
     const size_t i = likely_first(k, std::min(likely_, turns_.size() - 1));
     Turn& turn = *turns_[i].turn;
-    made.turns = turn.run(variables, items, most, made.more);
+    made.turns = turn.run(variables, items, most, made.more, undo_);
     if (made.turns == 0) continue;
     made.is_slow = turn.is_slow();
     made.was_long = turn.was_long();
@@ -172,7 +172,7 @@ bool Stretch::turns(std::span<Variable> variables, Items& items, int64_t most, M
 bool Stretch::turns_of_numbers(std::span<Variable> variables, Items& items, int64_t most,
                                Made& made) {
   const auto run = [&](Body& body) {
-    const Body::Result result = body.run(variables, items, most);
+    const Body::Result result = body.run(variables, items, most, undo_);
     made = {.turns = result.made, .more = result.more, .was_long = result.was_long};
     return result.fits;
   };

@@ -68,11 +68,13 @@ class Learning {
 
 class Stretch {
  public:
+  // `undo`: where what turns write over is kept.
   Stretch(Learning& learning, const std::vector<std::unique_ptr<Path>>& all,
-          std::shared_ptr<const Changes> changes)
+          std::shared_ptr<const Changes> changes, Undo& undo)
       : learning_(learning),
         all_paths_(all),
         changes_(std::move(changes)),
+        undo_(undo.is_open() ? &undo : nullptr),
         paths_(learning.paths()),
         replayed_(learning.unlearned()) {}
   ~Stretch() { forget(); }
@@ -114,6 +116,7 @@ class Stretch {
   Learning& learning_;
   const std::vector<std::unique_ptr<Path>>& all_paths_;
   const std::shared_ptr<const Changes> changes_;
+  Undo* const undo_;
   const size_t paths_;
   const int64_t replayed_;
   std::vector<Learned> turns_;

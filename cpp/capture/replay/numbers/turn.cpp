@@ -210,7 +210,9 @@ bool Turn::run_code() {
   return done;
 }
 
-int64_t Turn::run(std::span<Variable> variables, Items& items, int64_t most, bool& more) {
+int64_t Turn::run(std::span<Variable> variables, Items& items, int64_t most, bool& more,
+                  Undo* undo) {
+  bound_.undo = undo;
   was_long_ = false;
   if (is_too_long_ || !take(variables)) return 0;
   if (attempt_) attempt_->begin();

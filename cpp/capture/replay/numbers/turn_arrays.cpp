@@ -211,11 +211,11 @@ bool TurnCode::copy_array(int32_t to, int32_t from) {
   if (target == nullptr) return false;
   CopyStep* made = nullptr;
   if (const Slot* const source = slot(from)) {
-    made = &append_step<CopyStep>(*target, *source);
+    made = &append_step<CopyStep>(bound_, *target, *source);
   } else {
     const auto value = number(from);
     if (!value || !value->type.is_element(target->view.dtype)) return false;
-    made = &append_step<CopyStep>(*target, value->cell);
+    made = &append_step<CopyStep>(bound_, *target, value->cell);
   }
   if (commit_step_ == nullptr) {
     auto step = std::make_unique<CommitStep>();
@@ -244,7 +244,8 @@ void TurnCode::place_result() {
       std::ranges::any_of(turn_->array_gives_, gives)) {
     return;
   }
-  segment_step_->place(static_cast<size_t>(place - segment_outputs_.begin()), copy_step_->target());
+  segment_step_->place(static_cast<size_t>(place - segment_outputs_.begin()), copy_step_->target(),
+                       bound_);
   copy_step_->follow(*segment_step_);
 }
 

@@ -404,7 +404,11 @@ bool TurnCode::compares_texts(Operator op, int32_t a, int32_t b) {
 }
 
 bool TurnCode::computed(int32_t result, Operator op, int32_t a, int32_t b) {
-  if (compares_texts(op, a, b)) return boxed(result, op, -1, {*value(a), *value(b)});
+  if (compares_texts(op, a, b)) {
+    const Op compare = op == Operator::equal ? Op::eq_texts : Op::ne_texts;
+    return define(result,
+                  Number{code_.emit(compare, value(a)->cell, value(b)->cell), {Kind::boolean}});
+  }
   const auto first = number(a);
   if (!first) return false;
   if (b < 0) {
@@ -533,10 +537,11 @@ bool TurnCode::copy(int32_t to, int32_t from) {
   if (!value.type.is_element(known(to).number.type.dtype)) return false;
   const auto moves = moves_of(value.type.dtype);
   if (!moves) return false;
+  const int64_t bytes = core::byte_size(value.type.dtype);
   if (attempt != nullptr) {
-    code_.emit(Op::keep, known(to).number.cell, 0, literal_of(*attempt),
-               core::byte_size(value.type.dtype));
+    code_.emit(Op::keep, known(to).number.cell, 0, literal_of(*attempt), bytes);
   }
+  code_.emit(Op::keep_for_call, known(to).number.cell, 0, literal_of(bound_), bytes);
   code_.emit(moves->store, known(to).number.cell, value.cell);
   return true;
 }

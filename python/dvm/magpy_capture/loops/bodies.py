@@ -105,7 +105,7 @@ class LoopBody:
         """
         origins: dict[int, Origins] = {}
         made: dict[int, tuple[Any, ...]] = {}
-        lent: set[int] = set()
+        lent: set[int] = set()  # lists
         numbers: set[int] = set()
         looks = Looks(origins, made, variables)
         filled = {
@@ -132,7 +132,6 @@ class LoopBody:
                 lent.add(rest[0])
             elif name in ("copyto", "set_item", "put", "lend"):
                 self._write(origins[rest[0]], variables)
-                lent.update(rest if name == "lend" else ())
             elif name == "effect":
                 self._call(rest, made, origins, variables)
                 self._note_mixed(rest[2], made, numbers)
@@ -141,9 +140,9 @@ class LoopBody:
                     origins[register] = NOWHERE
                     numbers.update([register] if kind != "array" else [])
             elif name == "loop":
-                # Of what it was lent, it gives nothing that is not guarded to be that.
                 made[rest[0]] = step
                 given = [*rest[3], *([rest[2]] if rest[2] >= 0 else [])]
+                # Of a list that it was lent, it gives nothing that is not guarded to be that.
                 origins[rest[0]] = _union(origins, [each for each in given if each not in lent])
                 self._look_into(within[id(rest[1])], rest[3], rest[2], origins)
                 self._fill(within[id(rest[1])], rest[3], rest[2], made, origins, variables)

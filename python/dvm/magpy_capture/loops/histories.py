@@ -101,6 +101,7 @@ class Given:
     value: Tensor
     register: int
     private: bool
+    version: int = -1  # of its memory behind the loop
 
     @property
     def is_the_callers(self) -> bool:

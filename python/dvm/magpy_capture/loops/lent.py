@@ -1,10 +1,11 @@
 """Arrays that a loop writes in place though the path has not come to its end yet.
 
-A turn is given arrays that only its loop has, copies of the caller's, and where a turn fails the
-whole call is given up. So a loop within may write into those arrays at once: it is lent them, and
-nothing has to be copied in and back on each turn. What was written before is put into them first,
-what still reads them is computed first, and behind the loop they hold another content. Where the
-path needs the one before after all, it is lowered again with a copy for that loop.
+A loop is lent arrays of the caller's: it writes into them at once, what was there is kept, and
+comes back where the call is given up (cpp/capture/replay/undo.h). A turn of it lends them to the
+loops within. So nothing is copied in and back, whatever part of them is written. What was written
+before is put into them first, what still reads them is computed first, and behind the loop they
+hold another content. Where the path needs the one before after all, it is lowered again with a copy
+for that loop.
 """
 
 from __future__ import annotations
@@ -24,18 +25,22 @@ class LentArrays(LoopPart):
 
     needs = "graph program updates views writes"
 
-    def __init__(self, variables: int) -> None:
-        self._variables = variables  # of the loop of which the path is a turn
+    def __init__(self, variables: int | None) -> None:
+        self._variables = variables  # of the loop of which the path is a turn; None: it is none
 
     def may_lend(self, value: Abstract) -> bool:
-        """Whether it is an array of the loop around the path that can hold its present content."""
+        """Whether it is an array of the caller's that can hold its present content.
+
+        A turn has only those to lend that its loop has been lent: variables.
+        """
         if not isinstance(value, Tensor) or value.is_scalar or value.base is not None:
             return False
         storage = value.storage
-        places = (self.program.known_steps.get(("argument", i)) for i in range(self._variables))
+        variables = range(self._variables or 0)
+        places = (self.program.known_steps.get(("argument", i)) for i in variables)
         return (
             storage.external
-            and storage.register in places
+            and (self._variables is None or storage.register in places)
             and not storage.in_copy
             and all(write.key < 0 for write in self.updates.part_writes)
         )
@@ -49,11 +54,11 @@ class LentArrays(LoopPart):
         puts = self._puts(values)
         self.views.compute_fallible()
         self._compute_readers(storages, read_behind)
-        self.program.steps.extend(puts)
         for storage in storages:
             self.program.guard("guard_writeable", storage.register, True)
             self.program.steps.append(("lend", storage.register))
             self.graph.overwritten[storage.initial] = loop
+        self.program.steps.extend(puts)
 
     def take_back(self, value: Tensor) -> None:
         """Behind the loop nothing is known of what it holds."""

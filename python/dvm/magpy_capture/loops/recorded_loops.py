@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import types
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,6 +14,7 @@ from dvm.magpy_capture.libraries import ARRAYS, SCALARS
 from dvm.magpy_capture.loops.code import LoopCode, called, loop_code
 from dvm.magpy_capture.objects.adopted import Unknown
 from dvm.magpy_capture.path.spec import refuse
+from dvm.magpy_capture.tensors.written_parts import MOST_UPDATES
 from dvm.magpy_capture.walk.callbacks import RESUMING
 
 #: what a turn's tuple begins with where the loop goes on; else the place where the frame went on
@@ -21,6 +23,8 @@ RETURNED = ""  # among the variables of a loop: what the function returns from w
 #: kinds of events between which frames and loops are what they are
 MARKS = frozenset("enter resumes throws given leave yields header out".split())
 TEXT_ITERATORS = {type(iter(text)) for text in ("", "\u0100", b"")}
+#: what an array has of which a copy takes longer than the turns of a loop
+LARGE_BYTES = 1 << 16
 BLANK: tuple[Any, ...] = ("", "", [], [], -1, ("", 0), False)
 
 
@@ -177,6 +181,17 @@ def branches_on_values(recording: dict[str, Any], turns: RecordedLoop) -> bool:
     return any(
         kind == "branch" and is_computed(operands[0]) for kind, _, operands, *_ in events[first:end]
     )
+
+
+def writes_many_parts(recording: dict[str, Any], turns: RecordedLoop) -> bool:
+    """Whether the turns write more parts of one large array than one graph keeps apart."""
+    events, nodes = recording["events"], recording["nodes"]
+    written = Counter(
+        id(nodes[operands[0]][4])
+        for kind, _, operands, *_ in events[turns.enter : turns.out]
+        if kind == "store_subscript" and getattr(nodes[operands[0]][4], "nbytes", 0) >= LARGE_BYTES
+    )
+    return max(written.values(), default=0) > MOST_UPDATES
 
 
 def goes_through_text(recording: dict[str, Any], turns: RecordedLoop) -> bool:

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from typing import Any
 
 from dvm import _dvm, classes, reasons
-from dvm.magpy_capture.libraries import is_array, library_of
+from dvm.magpy_capture.libraries import fits_graph, is_array, library_of
 from dvm.magpy_capture.library import Array
 from dvm.magpy_capture.loops.histories import PLAIN, Entry, Given, LoopHistories, Rolled
 from dvm.magpy_capture.loops.layer import LoopPart
@@ -30,12 +30,14 @@ from dvm.magpy_capture.loops.recorded_loops import (
     shape_of,
     turn_recording,
     variables_at,
+    writes_many_parts,
 )
 from dvm.magpy_capture.objects.open_lists import is_open_list
 from dvm.magpy_capture.path.loop_policy import LoopPolicy
 from dvm.magpy_capture.path.program import describe
 from dvm.magpy_capture.path.spec import NotCapturable, PathSpec, refuse
 from dvm.magpy_capture.path.varying import ValueHistory
+from dvm.magpy_capture.recording.findings import Findings
 from dvm.magpy_capture.values import (
     Abstract,
     DictValue,
@@ -71,8 +73,7 @@ class Loops(LoopPart, LoopPolicy):
         self,
         recording: dict[str, Any],
         function: Any,
-        unrolled: set[int],
-        copied: set[int],
+        found: Findings,
         known: LoopHistories,
         lower: Callable[..., None],
     ) -> None:
@@ -80,7 +81,7 @@ class Loops(LoopPart, LoopPolicy):
         self.recording = recording
         self.function = function
         self.known = known
-        self.copied = copied  # first events of loops that are lent nothing
+        self.found = found
         self.given_up: set[int] = set()  # first events of loops that turned out not to roll
         self._chosen: dict[int, RecordedLoop] = {}  # by the first event
         self._rolled: list[RecordedLoop] = []
@@ -88,7 +89,7 @@ class Loops(LoopPart, LoopPolicy):
         self._is_turn = "begin" in recording  # the recording is one of another loop
         self.rolled_events = 0  # that are not lowered one by one
         self._open: list[tuple[str, int]] = []  # loops whose end was not met: where, steps before
-        self._choose(unrolled)
+        self._choose(found.unrolled)
 
     @property
     def steps_before(self) -> int | None:
@@ -125,6 +126,7 @@ class Loops(LoopPart, LoopPolicy):
             varies = varies or not is_of_constants(self.recording, turns)
         varies = varies or branches_on_values(self.recording, turns)
         varies = varies or goes_through_text(self.recording, turns)
+        varies = varies or writes_many_parts(self.recording, turns)
         return turns.count > 0 and varies
 
     # ---- events
@@ -307,7 +309,7 @@ class Loops(LoopPart, LoopPolicy):
         lent = {
             place
             for place in private
-            if turns.enter not in self.copied and self.lent.may_lend(values[place])
+            if turns.enter not in self.found.copied and self.lent.may_lend(values[place])
         }
         given: list[Given] = []
         registers = []
@@ -457,12 +459,15 @@ class Loops(LoopPart, LoopPolicy):
             for name, _, node in variables_at(events[turns.out])
             if node in read and name in nodes
         }
-        return [resolve(values[node]) for node in read | before if node in values]
+        known = [values[node] for node in read | before if node in values]
+        return [value for value in known if not isinstance(value, Unread)]
 
     def _leave(
         self, turns: RecordedLoop, made: int, nodes: dict[str, int], given: list[Given]
     ) -> None:
         """The path is for calls that leave the loop where this one did."""
+        for each in given:
+            each.version = each.value.storage.version
         tag = self._item(made, 0)
         self.program.guard("guard_value", tag, turns.goes_on, key=(tag,))
         names = turns.loop.outliving(turns.goes_on)
@@ -492,6 +497,8 @@ class Loops(LoopPart, LoopPolicy):
 
     def give_up(self, turns: RecordedLoop, refusal: NotCapturable) -> None:
         """All is lowered again without rolling it."""
+        if self.memory.wanted_told - self.found.told_apart:
+            return  # it is refused for what is open behind another loop, which will not be again
         refusal.place(self.program.at)
         known = self.known[turns.key]
         known.reason, known.at = refusal.reason, refusal.at
@@ -518,7 +525,7 @@ class Loops(LoopPart, LoopPolicy):
         self, turns: RecordedLoop, name: str, register: int, seen: Any, given: list[Given]
     ) -> Abstract:
         if is_array(seen):
-            return self._array(name, register, seen, given)
+            return self._array(turns, name, register, seen, given)
         if id(seen) in self.heap.reached:
             return self.heap.reach(lambda: register, seen)
         if type(seen) is tuple:
@@ -537,8 +544,54 @@ class Loops(LoopPart, LoopPolicy):
             )
         return self.heap.computed(register, seen)
 
-    def _array(self, name: str, register: int, seen: Array, given: list[Given]) -> Abstract:
-        """An array: one that the loop was given, or another one, which may be the caller's."""
+    def _candidates(self, seen: Array, given: list[Given]) -> list[Tensor]:
+        """The arrays of which the loop may leave any behind, if none of them has to be told apart.
+
+        Each object that it may be must be the one that the program would see.
+        """
+        found = []
+        for each in given:
+            known = each.value.object
+            if known is None or not fits_graph(known):
+                return []
+            if known is not seen and library_of(known).may_share(known, seen):
+                return []
+            if known.dtype != seen.dtype or known.ndim != seen.ndim:
+                continue
+            if each.value.storage.version != each.version:  # written since
+                return []
+            if not (each.is_the_callers or (each.private and self._is_its_object(each))):
+                return []
+            found.append(each)
+        for each in found if len(found) > 1 else ():
+            if not each.is_the_callers:
+                each.value.storage.host = each.register
+        return [each.value for each in found]
+
+    def _is_its_object(self, each: Given) -> bool:
+        """Whether an array of the program's own, lent to the loop, has no other object."""
+        storage = each.value.storage
+        return (
+            each.value.base is None
+            and not storage.external
+            and storage.is_new
+            and storage.host in (-1, each.register)
+        )
+
+    def _array(
+        self, turns: RecordedLoop, name: str, register: int, seen: Array, given: list[Given]
+    ) -> Abstract:
+        """An array: one that the loop was given, or another one, which may be the caller's.
+
+        Where it may be one of several (`a, b = b, a`), it matters which only if one is written.
+        """
+        told_apart = turns.enter in self.found.told_apart or not fits_graph(seen)
+        alike = [] if told_apart else self._candidates(seen, given)
+        if len(alike) > 1:
+            self.program.guard("guard_signature", register, seen, key=(register,))
+            made = self.arrays.tensor_of_array(register, seen, external=True)
+            self.memory.may_be_one(made, alike, turns.enter)
+            return made
         for each in given:
             if each.value.object is seen:
                 self.program.guard("guard_same", register, each.register, True)

@@ -14,6 +14,7 @@ class Findings:
     joint: ids of arrays that are views of another.
     unrolled: first events of loops that are not rolled.
     copied: first events of loops that are given copies, for what they would write is read behind.
+    told_apart: first events of loops of which it matters which arrays came out.
     """
 
     whole: set[int] = field(default_factory=set)
@@ -21,6 +22,7 @@ class Findings:
     joint: set[int] = field(default_factory=set)
     unrolled: set[int] = field(default_factory=set)
     copied: set[int] = field(default_factory=set)
+    told_apart: set[int] = field(default_factory=set)
 
 
 __all__ = ["Findings"]

@@ -27,6 +27,7 @@ class SharedMemory(TensorPart):
         self.private_arrays: list[Host] = []  # of the caller, written on the host
         self.joint = joint  # ids of arrays that are views of another
         self.wanted_joint: set[int] = set()
+        self.wanted_told: set[int] = set()  # loops of which it matters which arrays came out
         self._joint_registers: list[int] = []
         self.wanted_on_host: set[int] = set()  # ids of arrays of which no view may be in the graph
 
@@ -48,7 +49,19 @@ class SharedMemory(TensorPart):
         if library_of(array).repeated_axes(array) or library_of(array).overlaps_itself(array):
             raise refuse(reasons.WRITE_INTO_ARRAY_OVERLAPPING_ITSELF)
 
+    def may_be_one(self, one: Tensor, others: list[Tensor], loop: int) -> None:
+        """What came out of a loop may lie where one of the others does, which no guard asks.
+
+        Nobody can tell, as long as none of them is written.
+        """
+        self.arrays.external_arrays.append(one)
+        for each in (one, *others):
+            each.storage.open_behind = loop
+
     def may_write(self, t: Tensor) -> None:
+        if t.storage.open_behind >= 0:
+            self.wanted_told.add(t.storage.open_behind)
+            raise refuse(reasons.LOOP_VIEW, "behind it")
         self.views.decide_all(t)
         if t.storage.root is not None:
             self.keep_on_host(t.storage.root)

@@ -52,6 +52,7 @@ class Storage:
     root: Any = None  # the host array in whose memory it lies
     viewed: bool = False  # whether the program made a view of it
     locked: bool = False  # whether the program made it read-only
+    open_behind: int = -1  # a loop, by its first event: what came out of it may be this memory
     in_copy: bool = False  # whether a call that writes was made on a copy, which was read
     writes: list[Any] = field(default_factory=list)  # PartWrites, into one of the caller's
 

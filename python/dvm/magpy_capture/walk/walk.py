@@ -181,6 +181,9 @@ class Walk(WalkPart):
         if not self.graph.read_late <= found.copied:
             found.copied |= self.graph.read_late
             return True
+        if not self.memory.wanted_told <= found.told_apart:
+            found.told_apart |= self.memory.wanted_told
+            return True
         if not self.loop_policy.given_up <= found.unrolled:
             found.unrolled |= self.loop_policy.given_up
             return True

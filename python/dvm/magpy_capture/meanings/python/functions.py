@@ -504,29 +504,11 @@ class PythonFunctions(PythonPart):
                 raise refuse(reasons.FUNCTION_OF, name, describe(part))
         if all(is_fixed(part) for part in parts):
             return Literal(seen)
-        if len({self.identity.class_of(part) for part in parts}) > 1:
-            return self._picked("<" if name == "min" else ">", parts)
         registers = [self.program.register_of(part) for part in parts]
         return self.heap.computed(
             self.program.step("call", self.program.constant(function), registers, ()),
             seen,
         )
-
-    def _picked(self, better: str, parts: list[Abstract]) -> Abstract:
-        """The extreme of values of several types: which one it is decides the type of the result.
-
-        Each comparison that Python makes is an outcome, so that the value itself stays open.
-        """
-        best = parts[0]
-        for part in parts[1:]:
-            pair = [self.observed_value(part), self.observed_value(best)]
-            taken = bool(pair[0] < pair[1] if better == "<" else pair[0] > pair[1])
-            if not (is_fixed(part) and is_fixed(best)):
-                self.program.guard(
-                    "guard_truth", self.program.operator(better, [part, best]), taken
-                )
-            best = part if taken else best
-        return best
 
     def observed_value(self, value: Abstract) -> Any:
         """The object itself in the recorded call."""
