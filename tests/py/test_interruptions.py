@@ -265,7 +265,7 @@ def test_signals_at_random_leave_what_some_order_of_calls_and_handlers_leaves() 
 @pytest.mark.usefixtures("alarms")
 def test_a_handler_that_raises_while_c_code_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     """The lowering calls a C function once more: what a handler raises is not the function's."""
-    from dvm.magpy_capture.events import callbacks
+    from dvm.magpy_capture.walk import callbacks
 
     handled = 0
 

@@ -3,16 +3,33 @@
 from __future__ import annotations
 
 import ast
+import dis
+import functools
 import inspect
+import itertools
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from dvm.magpy_capture import lowering
 from dvm.magpy_capture.libraries import LIBRARIES
 from dvm.magpy_capture.library import Library
-from dvm.magpy_capture.meanings import FUNCTIONS, METHODS
 from dvm.magpy_capture.part import Part
+from dvm.magpy_capture.registry import FUNCTIONS, METHODS
+
+
+def stored_by(function: Any) -> set[str]:
+    """The attributes of the first argument that a function sets, but for its properties."""
+    if function is None:
+        return set()
+    steps = list(dis.get_instructions(function))
+    return {
+        step.argval
+        for before, step in itertools.pairwise(steps)
+        if step.opname == "STORE_ATTR" and before.opname == "LOAD_FAST" and before.argval == "self"
+    }
+
 
 PARTS = sorted(lowering.PARTS)
 FILES = sorted(Path(inspect.getfile(lowering)).parent.rglob("*.py"))
@@ -33,10 +50,28 @@ def used_by(kind: type[Part]) -> set[str]:
 @pytest.mark.parametrize("name", PARTS)
 def test_a_part_is_handed_what_it_uses_and_no_more(name: str) -> None:
     kind = lowering.PARTS[name]
-    assert kind.__bases__ == (Part,)
-    used = used_by(kind)
-    parts = {*lowering.PARTS, "lowering", "library"} - {name}
-    assert set(lowering.NEEDS[name]) == used & parts - set(vars(kind))
+    layer, *interfaces = kind.__bases__
+    assert layer in lowering.LAYERS
+    assert all(getattr(interface, "_is_protocol", False) for interface in interfaces)
+    assert set(lowering.NEEDS[name]) == used_by(kind) & set(lowering.NAMED) - set(vars(kind))
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_a_part_is_named_once_and_never_asks_for_itself(name: str) -> None:
+    kind = lowering.PARTS[name]
+    assert [each for each, named in lowering.NAMED.items() if named == kind.__name__] == [name]
+    assert name not in used_by(kind)
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_what_a_part_keeps_of_a_recording_begins_with_it(name: str) -> None:
+    """Parts are used again: what no `__init__` sets would be that of the recording before."""
+    kind = lowering.PARTS[name]
+    assert not [each for each in vars(kind).values() if isinstance(each, functools.cached_property)]
+    kept = stored_by(vars(kind).get("__init__"))
+    for method in vars(kind).values():
+        if inspect.isfunction(method) and method.__name__ != "__init__":
+            assert stored_by(method) <= kept
 
 
 def test_a_meaning_is_of_a_part_or_of_the_whole_lowering() -> None:
@@ -44,7 +79,7 @@ def test_a_meaning_is_of_a_part_or_of_the_whole_lowering() -> None:
     assert len(meanings) > 200
     for meaning in meanings - set(lowering.HOLDERS):
         first = next(iter(inspect.signature(meaning).parameters.values()))
-        assert first.annotation == "Lowering"
+        assert first.annotation in [layer.__name__ for layer in lowering.LAYERS]
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
@@ -52,19 +87,30 @@ def test_nothing_is_left_to_be_written_by_an_heir(file: Path) -> None:
     assert "NotImplementedError" not in file.read_text()
 
 
-#: What these are about is the same for each library of arrays.
-OF_NO_LIBRARY = ("tensors", "path", "loops")
+#: Who may know NumPy: the library itself, the one list of libraries, the layer that stands on both
+#: Python's functions and NumPy's, and what is told to the recorder when dvm is imported.
+KNOWING = ("meanings/numpy", "libraries.py", "walk/layer.py", "__init__.py")
+HOUSE = Path(inspect.getfile(lowering)).parent
 
 
-@pytest.mark.parametrize(
-    "file",
-    [file for file in FILES if file.parent.name in OF_NO_LIBRARY],
-    ids=lambda file: f"{file.parent.name}/{file.stem}",
-)
-def test_tensors_paths_and_loops_know_no_library(file: Path) -> None:
+def names_numpy(file: Path) -> list[str]:
+    """What a file has of NumPy's, or of the parts that know it."""
+    found = []
     for node in ast.walk(ast.parse(file.read_text())):
-        if isinstance(node, ast.Import):
-            assert all(name.name.partition(".")[0] != "numpy" for name in node.names)
+        names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+        names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+        found += [name for name in names if name.partition(".")[0] == "numpy"]
+        found += [name for name in names if ".meanings.numpy" in name]
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            found += [f"np.{node.attr}"] if node.value.id == "np" else []
+    return found
+
+
+def test_nothing_but_its_own_meanings_names_numpy() -> None:
+    places = {file.relative_to(HOUSE).as_posix(): file for file in FILES}
+    named = {place: names_numpy(file) for place, file in places.items()}
+    assert any(names for place, names in named.items() if place.startswith(KNOWING[0]))
+    assert {p: names for p, names in named.items() if names and not p.startswith(KNOWING)} == {}
 
 
 @pytest.mark.parametrize("library", LIBRARIES, ids=lambda library: type(library).__name__)

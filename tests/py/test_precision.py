@@ -132,5 +132,5 @@ def test_the_option_is_seen_and_kept() -> None:
 def test_there_are_three() -> None:
     with pytest.raises(dvm.UnsupportedError, match="highest, high, medium"):
         dvm.compile(product, precision="low")
-    with pytest.raises(dvm.UnsupportedError, match="there are highest, high, medium"):
+    with pytest.raises(dvm.UnsupportedError, match="valid are highest, high, medium"):
         dvm.CompiledGraph("graph v1 {\n  return\n}", precision="low")

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dvm.magpy_capture.numpy import tables
+from dvm.magpy_capture.meanings.numpy import tables
 from programs.clone import Cloner
 from programs.registry import Program, programs
 from recordings import Recording, event_lines, leaves, node_text, record  # noqa: F401

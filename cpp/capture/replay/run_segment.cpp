@@ -39,7 +39,8 @@ class SegmentHost final : public ArrayHost {
     if (may_unlock(frame_)) ArrayHost::unlock();
   }
   bool may_go_on() override {
-    if (frame_.call.minds_signals && dvm_is_interrupted()) {
+    // Who listens to a simulation may have ended it by an exception, which is on its way.
+    if (PyErr_Occurred() != nullptr || (frame_.call.minds_signals && dvm_is_interrupted())) {
       frame_.outcome = Outcome::interrupted;
       return false;
     }

@@ -5,12 +5,27 @@ from __future__ import annotations
 from typing import Any
 
 from dvm.magpy_capture.library import Library
-from dvm.magpy_capture.numpy.library import NUMPY
+from dvm.magpy_capture.meanings.numpy.library import NUMPY
 
 LIBRARIES: tuple[Library, ...] = (NUMPY,)
+#: of their modules
+NAMES = frozenset(library.name for library in LIBRARIES)
 #: classes of their arrays and scalars
 ARRAYS: tuple[type, ...] = tuple(library.array for library in LIBRARIES)
 SCALARS: tuple[type, ...] = tuple(library.scalar for library in LIBRARIES)
+#: classes of scalars with fields, and of those whose operators run no other code
+FIELDS: tuple[type, ...] = tuple(library.fields for library in LIBRARIES)
+PLAIN_SCALARS = frozenset[type]().union(*(library.plain_scalars for library in LIBRARIES))
+#: functions that make new arrays, or numbers, of what is in a list
+OF_LISTS = frozenset[Any]().union(*(library.of_lists for library in LIBRARIES))
+#: classes of generators of random numbers, and those of the global ones
+GENERATORS: tuple[type, ...] = tuple(kind for library in LIBRARIES for kind in library.generators)
+GLOBAL_GENERATORS: tuple[type, ...] = tuple(library.generators[0] for library in LIBRARIES)
+#: classes of objects that say what a dtype is like, and of functions in Python of a library's own
+FACTS: tuple[type, ...] = tuple(kind for library in LIBRARIES for kind in library.facts)
+FUNCTION_TYPES = tuple(kind for library in LIBRARIES for kind in library.function_types)
+#: what reads a clock for some of its arguments
+CLOCKS_OF: tuple[Any, ...] = tuple(each for library in LIBRARIES for each in library.clocks)
 #: classes of whole numbers and of floats among the scalars
 INTEGERS: tuple[Any, ...] = tuple(library.integer for library in LIBRARIES)
 INEXACT: tuple[Any, ...] = tuple(library.inexact for library in LIBRARIES)
@@ -23,6 +38,45 @@ UNCHANGING: tuple[Any, ...] = tuple(kind for library in LIBRARIES for kind in li
 EQUALS: tuple[Any, ...] = tuple(library.dtype for library in LIBRARIES)
 #: those whose objects say how an array is, and no more
 DESCRIBING: tuple[Any, ...] = tuple(kind for library in LIBRARIES for kind in library.describing)
+
+
+def is_of_library(module: Any) -> bool:
+    """Whether a module of that name is a library's."""
+    return type(module) is str and module.partition(".")[0] in NAMES
+
+
+def generator_of(function: Any) -> Any:
+    """The global generator that a function of a library draws from, or None."""
+    found = [library.generator_of(function) for library in LIBRARIES]
+    return next((each for each in found if each is not None), None)
+
+
+def called_by(thing: Any) -> list[Any] | None:
+    """The functions that an object of a library calls; None of another object."""
+    found = [library.called_by(thing) for library in LIBRARIES]
+    return next((each for each in found if each is not None), None)
+
+
+def library_of(value: Any) -> Library:
+    """Whose array or scalar it is.
+
+    Raises:
+        TypeError: if it is neither.
+    """
+    for library in LIBRARIES:
+        if issubclass(type(value), (library.array, library.scalar)):
+            return library
+    raise TypeError(type(value))
+
+
+def fits_graph(value: Any) -> bool:
+    """Whether it is an array that a Graph can hold."""
+    return any(library.fits_graph(value) for library in LIBRARIES)
+
+
+def is_held(scalar: Any) -> bool:
+    """Whether it is a scalar of a library, of a dtype that a Graph has."""
+    return is_scalar(scalar) and library_of(scalar).is_held(scalar)
 
 
 def is_array(value: Any) -> bool:
@@ -55,21 +109,77 @@ def is_told(value: Any) -> bool:
     return any(library.is_told(value) for library in LIBRARIES)
 
 
+def is_function(thing: Any) -> bool:
+    """Whether it is a function of a library's, whose result follows from its arguments alone."""
+    return any(library.is_function(thing) for library in LIBRARIES)
+
+
+def is_whole(function: Any) -> bool:
+    """Whether it is a followed function of a library's, called as it is where that fails."""
+    return any(library.is_whole(function) for library in LIBRARIES)
+
+
+def is_code(function: Any) -> bool:
+    """Whether it is the code of a class of arrays of a library's own."""
+    return any(library.is_code(function) for library in LIBRARIES)
+
+
+def is_called(function: Any) -> bool:
+    """Whether it may be called as it is, where its meaning gives up."""
+    return any(library.is_called(function) for library in LIBRARIES)
+
+
+def writes(function: Any) -> bool:
+    """Whether it is a function of a library's that writes into its first argument."""
+    return any(library.writes(function) for library in LIBRARIES)
+
+
+def makes_new(function: Any) -> bool:
+    """Whether its result is always new memory."""
+    return any(library.makes_new(function) for library in LIBRARIES)
+
+
 def owned(function: Any) -> bool:
     """Whether a function of Python is a library's own."""
     return any(library.owns(function) for library in LIBRARIES)
 
 
 __all__ = [
-    *(
-        "ARRAYS",
-        "DESCRIBING",
-        "ELEMENTWISE",
-        "EQUALS",
-        "INEXACT",
-        "LIBRARIES",
-        "SCALARS",
-        "UNCHANGING",
-    ),
-    *("has_equals", "is_array", "is_plain_array", "is_scalar", "is_single", "is_told", "owned"),
+    "ARRAYS",
+    "CLOCKS_OF",
+    "DESCRIBING",
+    "ELEMENTWISE",
+    "EQUALS",
+    "FACTS",
+    "FIELDS",
+    "FUNCTION_TYPES",
+    "GENERATORS",
+    "GLOBAL_GENERATORS",
+    "INEXACT",
+    "INTEGERS",
+    "LIBRARIES",
+    "NAMES",
+    "OF_LISTS",
+    "PLAIN_SCALARS",
+    "SCALARS",
+    "UNCHANGING",
+    "called_by",
+    "fits_graph",
+    "generator_of",
+    "has_equals",
+    "is_array",
+    "is_called",
+    "is_code",
+    "is_function",
+    "is_held",
+    "is_of_library",
+    "is_plain_array",
+    "is_scalar",
+    "is_single",
+    "is_told",
+    "is_whole",
+    "library_of",
+    "makes_new",
+    "owned",
+    "writes",
 ]

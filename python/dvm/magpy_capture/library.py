@@ -1,4 +1,4 @@
-"""What the lowering asks a library of arrays. NumPy is the first (numpy/library.py).
+"""What the lowering asks a library of arrays. NumPy is the first (meanings/numpy/library.py).
 
 Tensors are the same for each library: their storage, views, order in memory, writes, reductions.
 Two things are the library's own: its objects, which are to be recognised, and how the host handles
@@ -8,8 +8,13 @@ its arrays, which a path calls.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
+from dvm import _dvm
+
+#: dtype as libraries name it -> as the Graph does
+DTYPES: dict[str, str] = dict(_dvm.dtype_table)
 #: An array of the library, as the program has it.
 Array = Any
 #: A function of the host, which a path calls on each replay.
@@ -18,6 +23,10 @@ HostFunction = Callable[..., Any]
 
 class Library(Protocol):
     """A library of arrays whose programs are captured."""
+
+    @property
+    def name(self) -> str:
+        """Of its module."""
 
     # ---- what its objects are
 
@@ -42,6 +51,14 @@ class Library(Protocol):
         """The class of its dtypes."""
 
     @property
+    def fields(self) -> type:
+        """The class of scalars with fields, which may be views of an array."""
+
+    @property
+    def plain_scalars(self) -> frozenset[type]:
+        """Classes of scalars whose operators run no other code."""
+
+    @property
     def elementwise(self) -> type:
         """The class of its elementwise functions."""
 
@@ -59,8 +76,19 @@ class Library(Protocol):
     def has_equals(self, seen: Any) -> bool:
         """Whether it is a dtype made at run time, which equal ones stand for."""
 
+    @property
+    def clocks(self) -> tuple[Any, ...]:
+        """What reads a clock for some of its arguments."""
+
     def is_told(self, seen: Any) -> bool:
         """Whether it is a dtype of which the core tells equal ones."""
+
+    @property
+    def bare(self) -> tuple[type, ...]:
+        """Classes of arrays whose whole content is their own memory."""
+
+    def beside(self, array: Array) -> tuple[str, ...]:
+        """Attributes in which it keeps more of its content: a mask."""
 
     def is_compound(self, array: Array) -> bool:
         """Whether the array keeps more than its elements: a mask."""
@@ -86,6 +114,58 @@ class Library(Protocol):
     def overlaps_itself(self, array: Array) -> bool:
         """Whether some of its elements share memory."""
 
+    @property
+    def of_lists(self) -> frozenset[Any]:
+        """Functions that make new arrays, or numbers, of what is in a list."""
+
+    @property
+    def generators(self) -> tuple[type, ...]:
+        """Classes of generators of random numbers, the first that of the global one."""
+
+    def generator_of(self, function: Any) -> Any:
+        """The global generator that a function draws from, or None."""
+
+    def called_by(self, thing: Any) -> list[Any] | None:
+        """The functions that an object of the library's calls; None of another."""
+
+    def is_function(self, thing: Any) -> bool:
+        """Whether it is a public function whose result follows from its arguments alone."""
+
+    def is_whole(self, function: Any) -> bool:
+        """Whether it is a followed function of its own, called as it is where that fails."""
+
+    def is_code(self, function: Any) -> bool:
+        """Whether it is the code of a class of arrays of its own, which nobody looks into."""
+
+    def is_called(self, function: Any) -> bool:
+        """Whether it may be called as it is, where its meaning gives up."""
+
+    def writes(self, function: Any) -> bool:
+        """Whether it is a function whose effect is that it writes into its first argument."""
+
+    def makes_new(self, function: Any) -> bool:
+        """Whether its result is always new memory."""
+
+    @property
+    def pure_methods(self) -> frozenset[str]:
+        """Methods of arrays that change nothing, called as they are where no table has them."""
+
+    @property
+    def writing_methods(self) -> frozenset[str]:
+        """Methods that write into the array and give None."""
+
+    @property
+    def own_methods(self) -> frozenset[str]:
+        """Methods that its classes derived from the array have besides."""
+
+    @property
+    def facts(self) -> tuple[type, ...]:
+        """Classes of objects that say what a dtype is like."""
+
+    @property
+    def function_types(self) -> tuple[type, ...]:
+        """Classes of functions that Python code of its own defines."""
+
     def owns(self, function: Any) -> bool:
         """Whether a function of Python is the library's own."""
 
@@ -102,6 +182,23 @@ class Library(Protocol):
 
     def place_of(self, array: Array) -> tuple[tuple[int, ...] | None, tuple[slice, ...]] | None:
         """Shape and key such that `owner.reshape(shape)[key]` is the array, if there are any."""
+
+    # ---- arrays that the Graph cannot hold
+
+    def number_classes(self) -> tuple[type, ...]:
+        """The classes in Python that arrays hold, whose operators are guarded to be their own."""
+
+    @property
+    def holds_plain(self) -> HostFunction:
+        """(array): whether all elements are immutable objects of Python itself."""
+
+    @property
+    def like(self) -> HostFunction:
+        """(array): a copy that lies in memory as it does."""
+
+    @property
+    def is_view_or_empty(self) -> HostFunction:
+        """(array, base): whether it has no elements, or may have them in the memory of `base`."""
 
     # ---- what a path calls
 
@@ -128,6 +225,14 @@ class Library(Protocol):
     def scalar_type(self, dtype: str) -> type:
         """(scalar): what makes another scalar of the dtype."""
 
+    # ---- floating-point errors
+
+    def error_state(self) -> tuple[str, str, str, str]:
+        """What the program told it about these: divide, over, under, invalid."""
+
+    def quiet(self) -> AbstractContextManager[Any]:
+        """Within it the library ignores them all."""
+
     # ---- numbers
 
     def number(self, literal: Any, dtype: str) -> Array:
@@ -137,4 +242,4 @@ class Library(Protocol):
         """
 
 
-__all__ = ["Array", "HostFunction", "Library"]
+__all__ = ["DTYPES", "Array", "HostFunction", "Library"]

@@ -6,14 +6,14 @@ import math
 import sys
 from typing import Any
 
-import numpy as np
-
 from dvm import _dvm, classes, reasons
-from dvm.magpy_capture.loops.known import KnownLoops
-from dvm.magpy_capture.lowering import Findings, Lowering
+from dvm.magpy_capture.libraries import LIBRARIES
+from dvm.magpy_capture.loops.histories import LoopHistories
+from dvm.magpy_capture.lowering import Lowering
 from dvm.magpy_capture.path.graphs import Modes
 from dvm.magpy_capture.path.spec import NotCapturable, OutOfTime, PathSpec, Steps
-from dvm.magpy_capture.python.varying import KnownValues
+from dvm.magpy_capture.path.varying import ValueHistory
+from dvm.magpy_capture.recording.findings import Findings
 
 
 def lower(
@@ -23,8 +23,8 @@ def lower(
     deadline: float = math.inf,
     *,
     has_paths: bool = False,
-    loops: KnownLoops | None = None,
-    varying: KnownValues | None = None,
+    loops: LoopHistories | None = None,
+    varying: ValueHistory | None = None,
 ) -> None:
     """Fill `spec` with the steps of the recorded path of `function`; it may end in a fallback.
 
@@ -34,14 +34,13 @@ def lower(
     loops: what is known of the function's loops, which grows.
     varying: what is known of texts and lengths that its calls have brought, which grows.
     """
-    modes = np.geterr()
-    entry: Modes = (modes["divide"], modes["over"], modes["under"], modes["invalid"])
+    entry: Modes = LIBRARIES[0].error_state()
     found = Findings()
-    known = KnownLoops() if loops is None else loops
-    known_values = KnownValues() if varying is None else varying
+    known = LoopHistories() if loops is None else loops
+    known_values = ValueHistory() if varying is None else varying
     while True:
-        lowering = Lowering(
-            spec, recording, function, entry, found, deadline, has_paths, known, known_values
+        lowering = Lowering.begin(
+            spec, recording, function, entry, found, deadline, has_paths, known, known_values, lower
         )
         refusal = refusal_of(lowering)
         if refusal is None or not (lowering.varying.pin() or lowering.walk.found_out(found)):

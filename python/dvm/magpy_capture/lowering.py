@@ -2,116 +2,30 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import importlib
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
-from dvm.magpy_capture.events.callbacks import Callbacks
-from dvm.magpy_capture.events.callees import Callees
-from dvm.magpy_capture.events.calls import Calls
-from dvm.magpy_capture.events.flow_events import FlowEvents
-from dvm.magpy_capture.events.generators import Generators
-from dvm.magpy_capture.events.lookups import Lookups
-from dvm.magpy_capture.events.methods import Methods
-from dvm.magpy_capture.events.operator_events import OperatorEvents
-from dvm.magpy_capture.events.pattern_events import PatternEvents
-from dvm.magpy_capture.events.recorded import Events
-from dvm.magpy_capture.events.walk import Walk
+from dvm.magpy_capture.libraries import LIBRARIES
 from dvm.magpy_capture.loops.gathering import gather
-from dvm.magpy_capture.loops.known import KnownLoops
-from dvm.magpy_capture.loops.lent import LentArrays
-from dvm.magpy_capture.loops.lists import LoopLists
+from dvm.magpy_capture.loops.histories import LoopHistories
+from dvm.magpy_capture.loops.layer import LoopPart
 from dvm.magpy_capture.loops.rolling import Loops
-from dvm.magpy_capture.loops.written_beside import WrittenBeside
-from dvm.magpy_capture.meanings import Meaning
-from dvm.magpy_capture.numpy import averages as numpy_averages
-from dvm.magpy_capture.numpy import differences as numpy_differences
-from dvm.magpy_capture.numpy import einsum as numpy_einsum
-from dvm.magpy_capture.numpy import errstate as numpy_errstate
-from dvm.magpy_capture.numpy import joins as numpy_joins
-from dvm.magpy_capture.numpy import moves as numpy_moves
-from dvm.magpy_capture.numpy import nan as numpy_nan
-from dvm.magpy_capture.numpy import norms as numpy_norms
-from dvm.magpy_capture.numpy import questions as numpy_questions
-from dvm.magpy_capture.numpy import ranges as numpy_ranges
-from dvm.magpy_capture.numpy import writes as numpy_writes
-from dvm.magpy_capture.numpy.array_attributes import ArrayAttributes
-from dvm.magpy_capture.numpy.array_classes import ArrayClasses
-from dvm.magpy_capture.numpy.conversions import NumpyFunctions
-from dvm.magpy_capture.numpy.fancy_indexing import FancyIndexing
-from dvm.magpy_capture.numpy.host_arrays import HostArrays
-from dvm.magpy_capture.numpy.k_order import KOrder
-from dvm.magpy_capture.numpy.library import NUMPY
-from dvm.magpy_capture.numpy.ordered_folds import OrderedFolds
-from dvm.magpy_capture.numpy.per_element import PerElement
-from dvm.magpy_capture.numpy.picks import NumpyPicks
-from dvm.magpy_capture.numpy.products import NumpyProducts
-from dvm.magpy_capture.numpy.promotion import Promotion
-from dvm.magpy_capture.numpy.reductions import Reductions
-from dvm.magpy_capture.numpy.shapes import Shapes
-from dvm.magpy_capture.numpy.ufunc_methods import UfuncMethods
-from dvm.magpy_capture.numpy.ufuncs import Ufuncs
-from dvm.magpy_capture.numpy.written_arguments import WrittenArguments
-from dvm.magpy_capture.numpy.written_places import WrittenPlaces
-from dvm.magpy_capture.part import Part
+from dvm.magpy_capture.part import CLASSES, Part
 from dvm.magpy_capture.path.graphs import Graphs, Modes
-from dvm.magpy_capture.path.ledger import Ledger
 from dvm.magpy_capture.path.program import Program
 from dvm.magpy_capture.path.spec import PathSpec
-from dvm.magpy_capture.python.annotated import AnnotatedCalls
-from dvm.magpy_capture.python.caches import Caches
-from dvm.magpy_capture.python.containers import Containers
-from dvm.magpy_capture.python.contexts import Contexts
-from dvm.magpy_capture.python.counters import Counters
-from dvm.magpy_capture.python.deep_copies import DeepCopies
-from dvm.magpy_capture.python.deques import Deques
-from dvm.magpy_capture.python.exceptions import Exceptions
-from dvm.magpy_capture.python.functions import PythonFunctions
-from dvm.magpy_capture.python.heap import Objects
-from dvm.magpy_capture.python.heaps import Heaps
-from dvm.magpy_capture.python.host_operations import HostOperations
-from dvm.magpy_capture.python.instances import Instances
-from dvm.magpy_capture.python.iterators import Iterators
-from dvm.magpy_capture.python.lengths import Lengths
-from dvm.magpy_capture.python.list_changes import ListChanges
-from dvm.magpy_capture.python.local_classes import LocalClasses
-from dvm.magpy_capture.python.locks import Locks
-from dvm.magpy_capture.python.made_lists import MadeLists
-from dvm.magpy_capture.python.opaque import Opaque
-from dvm.magpy_capture.python.open_lists import OpenLists
-from dvm.magpy_capture.python.outputs import Outputs
-from dvm.magpy_capture.python.package_objects import PackageObjects
-from dvm.magpy_capture.python.randoms import Randoms
-from dvm.magpy_capture.python.sets import Sets
-from dvm.magpy_capture.python.sorting import Sorting
-from dvm.magpy_capture.python.varying import KnownValues, Varying
-from dvm.magpy_capture.tensors.arrays import Arrays
-from dvm.magpy_capture.tensors.contractions import Contractions
-from dvm.magpy_capture.tensors.elementwise import Elementwise
-from dvm.magpy_capture.tensors.indexing import Indexing
-from dvm.magpy_capture.tensors.layouts import Layouts
-from dvm.magpy_capture.tensors.maybe_views import MaybeViews
-from dvm.magpy_capture.tensors.reduced_axes import ReducedAxes
-from dvm.magpy_capture.tensors.shared_memory import SharedMemory
-from dvm.magpy_capture.tensors.writes import Writes
-from dvm.magpy_capture.tensors.written_parts import WrittenParts
+from dvm.magpy_capture.path.varying import ValueHistory, Varying
+from dvm.magpy_capture.recording.findings import Findings
+from dvm.magpy_capture.registry import Meaning, all_meanings
+from dvm.magpy_capture.walk.walk import Walk
 
-
-@dataclass
-class Findings:
-    """What lowerings of the recording that were given up have found out.
-
-    whole: ids of functions of NumPy that are called as they are.
-    on_host: ids of arrays of which no view may be in the graph.
-    joint: ids of arrays that are views of another.
-    unrolled: first events of loops that are not rolled.
-    copied: first events of loops that are given copies, for what they would write is read behind.
-    """
-
-    whole: set[int] = field(default_factory=set)
-    on_host: set[int] = field(default_factory=set)
-    joint: set[int] = field(default_factory=set)
-    unrolled: set[int] = field(default_factory=set)
-    copied: set[int] = field(default_factory=set)
+# Parts and meanings are registered when they are imported.
+HOUSE = Path(__file__).parent
+for file in sorted(HOUSE.glob("*/**/*.py")):
+    name = file.relative_to(HOUSE).with_suffix("").as_posix().replace("/", ".")
+    importlib.import_module(f"{__package__}.{name.removesuffix('.__init__')}")
 
 
 def first_snapshots(nodes: list[Any]) -> dict[int, Any]:
@@ -124,83 +38,35 @@ def first_snapshots(nodes: list[Any]) -> dict[int, Any]:
 
 
 class Lowering:
-    """The parts by name. Each is handed those of them that its class names, and no more."""
+    """The parts by name. Each is handed those of them that its class names, and no more.
 
-    program: Program
-    ledger: Ledger
+    What a part is handed is the same for each recording, and one lowering at a time is enough but
+    where a loop is lowered within another: so parts are made once, and used again.
+    Annotated are those that are asked for here and in lower.py.
+    """
+
     graph: Graphs
-    updates: WrittenParts
-    views: MaybeViews
-    arrays: Arrays
-    layouts: Layouts
-    writes: Writes
-    elementwise: Elementwise
-    reduced_axes: ReducedAxes
-    promotion: Promotion
-    k_order: KOrder
-    heap: Objects
-    memory: SharedMemory
-    instances: Instances
-    host_operations: HostOperations
-    indexing: Indexing
-    containers: Containers
-    sets: Sets
-    copies: DeepCopies
-    python: PythonFunctions
-    iterators: Iterators
-    deques: Deques
-    lengths: Lengths
-    list_changes: ListChanges
-    made_lists: MadeLists
-    open_lists: OpenLists
-    caches: Caches
-    sorting: Sorting
-    varying: Varying
-    counters: Counters
-    heaps: Heaps
-    ufuncs: Ufuncs
-    folds: OrderedFolds
-    ufunc_methods: UfuncMethods
-    reductions: Reductions
-    shapes: Shapes
-    conversions: NumpyFunctions
-    places: WrittenPlaces
-    fancy: FancyIndexing
-    picks: NumpyPicks
-    contractions: Contractions
-    products: NumpyProducts
-    attributes: ArrayAttributes
-    array_classes: ArrayClasses
-    host_arrays: HostArrays
-    opaque: Opaque
-    per_element: PerElement
-    written_arguments: WrittenArguments
-    exceptions: Exceptions
-    local_classes: LocalClasses
-    locks: Locks
-    contexts: Contexts
-    outputs: Outputs
-    annotated: AnnotatedCalls
-    packages: PackageObjects
-    randoms: Randoms
-    calls: Calls
-    methods: Methods
-    lookups: Lookups
-    lent: LentArrays
-    loop_lists: LoopLists
-    written_beside: WrittenBeside
     loops: Loops
-    recorded: Events
-    callees: Callees
-    operators: OperatorEvents
-    flow: FlowEvents
-    patterns: PatternEvents
-    callbacks: Callbacks
-    generators: Generators
+    program: Program
+    varying: Varying
     walk: Walk
 
-    def __init__(
-        self,
+    def __init__(self) -> None:
+        self._parts: dict[str, Any] = {name: kind.__new__(kind) for name, kind in MADE.items()}
+        every = {**self._parts, "meanings": self, "library": LIBRARIES[0]}
+        self._stateful: list[tuple[dict[str, Any], dict[str, Any]]] = []
+        for name, part in self._parts.items():
+            handed = {need: every[OFFERS.get(NAMED[need], need)] for need in HANDED[name]}
+            vars(part).update(handed)
+            if name in STATEFUL:
+                self._stateful.append((vars(part), handed))
+        vars(self).update(self._parts)
+        self._handlers: dict[str, Any] = {
+            kind: getattr(self._parts[name], method) for kind, (name, method) in HANDLERS.items()
+        }
+
+    @staticmethod
+    def begin(
         spec: PathSpec,
         recording: dict[str, Any],
         function: Any,
@@ -208,9 +74,10 @@ class Lowering:
         found: Findings,
         deadline: float,
         has_paths: bool,
-        loops: KnownLoops,
-        varying: KnownValues,
-    ) -> None:
+        loops: LoopHistories,
+        varying: ValueHistory,
+        lower: Callable[..., None],
+    ) -> Lowering:
         if "snapshots" not in recording:
             gather(recording)
             recording["snapshots"] = first_snapshots(recording["nodes"])
@@ -222,61 +89,79 @@ class Lowering:
             "host_arrays": (found.on_host,),
             "caches": (has_paths,),
             "outputs": (function,),
-            "recorded": (recording, function.__builtins__, found.whole),
-            "callbacks": (recording["events"], recording.get("begin", 0)),
+            "record": (recording,),
+            "recorded": (function.__builtins__, found.whole),
+            "callbacks": (recording.get("begin", 0),),
             "lent": (recording.get("variables", 0),),
             "loop_lists": ("begin" in recording,),
             "written_beside": ("begin" in recording,),
-            "loops": (recording, function, found.unrolled, found.copied, loops),
+            "loops": (recording, function, found.unrolled, found.copied, loops, lower),
             "varying": (varying, "begin" in recording),
         }
-        parts = vars(self)
-        for name, kind in PARTS.items():
-            parts[name] = kind(*given.get(name, ()))
-        handed = {**parts, "lowering": self, "library": NUMPY}
-        for name, part in parts.items():
-            vars(part).update((need, handed[need]) for need in NEEDS[name])
+        try:
+            lowering = IDLE.pop()
+        except IndexError:
+            lowering = Lowering()
+        for name in STATEFUL:
+            lowering._parts[name].__init__(*given.get(name, ()))
+        return lowering
 
     def holder(self, meaning: Meaning) -> Any:
-        """What the meaning of a function is given first: its part, or all of them."""
-        name = HOLDERS.get(meaning)
-        return self if name is None else getattr(self, name)
+        """The part whose method it is; of a function, one that has all that its layer may use."""
+        return self._parts[HOLDERS[meaning]]
 
     def handler(self, kind: str) -> Any:
         """What lowers events of that kind."""
-        name, method = HANDLERS[kind]
-        return getattr(getattr(self, name), method)
+        return self._handlers[kind]
 
     def close(self) -> None:
-        """The parts refer to each other: nothing of the call stays alive by that."""
-        for part in vars(self).values():
-            vars(part).clear()
-        vars(self).clear()
+        """Nothing of the call stays alive by what a part knows of it."""
+        for own, handed in self._stateful:
+            own.clear()
+            own.update(handed)
+        IDLE.append(self)
 
 
-PARTS: dict[str, type[Part]] = {
-    name: globals()[kind] for name, kind in Lowering.__annotations__.items()
+#: Lowerings that are not in use, of any thread.
+IDLE: list[Lowering] = []
+#: the layers, bottom up: each has the names of its parts and of the interfaces that it relies on
+LAYERS: list[type[Part]] = [
+    layer for layer in reversed(LoopPart.__mro__) if issubclass(layer, Part) and layer is not Part
+]
+#: name -> its class
+NAMED: dict[str, str] = {
+    name: kind for layer in LAYERS for name, kind in vars(layer)["__annotations__"].items()
 }
-#: part -> the parts that it is handed
-NEEDS: dict[str, list[str]] = {name: kind.needs.split() for name, kind in PARTS.items()}
-#: meaning of a function -> the part that has it, if it is a method of one
+PARTS: dict[str, type[Part]] = {
+    name: CLASSES[kind] for name, kind in NAMED.items() if kind in CLASSES
+}
+#: interface that lower layers rely on -> the part that has it
+OFFERS: dict[str, str] = {
+    base.__name__: name for name, kind in PARTS.items() for base in kind.__bases__[1:]
+}
+#: meaning of a function -> the part that it is given first
 HOLDERS: dict[Meaning, str] = {
+    meaning: next(iter(meaning.__annotations__.values())) for meaning in all_meanings()
+} | {
     value: name for name, kind in PARTS.items() for value in vars(kind).values() if callable(value)
 }
-#: Their functions are registered when they are imported.
-FUNCTIONS = (
-    numpy_averages,
-    numpy_differences,
-    numpy_einsum,
-    numpy_errstate,
-    numpy_joins,
-    numpy_moves,
-    numpy_nan,
-    numpy_norms,
-    numpy_questions,
-    numpy_ranges,
-    numpy_writes,
-)
+#: What is made for a lowering: its parts, and for functions of a layer that are no methods one
+#: that is handed all that the layer may use.
+MADE: dict[str, type[Part]] = PARTS | {
+    layer.__name__: layer for layer in LAYERS if layer.__name__ in HOLDERS.values()
+}
+#: part -> what it is handed
+HANDED: dict[str, list[str]] = {
+    name: kind.needs.split()
+    if name in PARTS
+    else [
+        need for each in LAYERS if issubclass(kind, each) for need in vars(each)["__annotations__"]
+    ]
+    for name, kind in MADE.items()
+}
+NEEDS = {name: HANDED[name] for name in PARTS}
+#: those that know something of the recording
+STATEFUL: list[str] = [name for name, kind in PARTS.items() if "__init__" in vars(kind)]
 #: kind of a recorded event -> the part that lowers it, and its method
 HANDLERS: dict[str, tuple[str, str]] = {
     method.removeprefix("on_"): (name, method)
@@ -285,4 +170,4 @@ HANDLERS: dict[str, tuple[str, str]] = {
     if method.startswith("on_")
 }
 
-__all__ = ["Findings", "Lowering"]
+__all__ = ["Lowering"]

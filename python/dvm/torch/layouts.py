@@ -25,12 +25,22 @@ _aten = torch.ops.aten
 _OF_A_PLAN = {
     operator.getitem,
     _aten.alias.default,
+    _aten.detach.default,
     _aten.permute.default,
+    _aten.select.int,
     _aten.slice.Tensor,
     _aten.split.Tensor,
     _aten.split_with_sizes.default,
     _aten.t.default,
     _aten.transpose.int,
+    _aten.unbind.int,
+}
+#: what gives elements in their order another shape, which is one where it only splits axes
+_SHAPES = {
+    _aten.view.default,
+    _aten.unsqueeze.default,
+    _aten.squeeze.dim,
+    _aten.squeeze.dims,
 }
 
 
@@ -188,11 +198,31 @@ def _is_computed(node: Node) -> bool:
 
 
 def _is_copied(chain: Sequence[Node]) -> bool:
-    tensors = [node.meta["val"] for node in chain if isinstance(node.meta["val"], torch.Tensor)]
-    views = {node.target for node in chain[:-1]}
+    """Whether a Plan copies where one of a chain of views is."""
+    return not all(map(_is_view_of_a_plan, chain[:-1]))
+
+
+def _is_view_of_a_plan(node: Node) -> bool:
+    if node.target in _OF_A_PLAN:
+        return True
+    source, made = node.args[0].meta["val"], node.meta["val"]
     # An axis more is a broadcast for a Plan, which is no view.
-    is_broadcast = _aten.expand.default in views
-    return is_broadcast or not (all(map(_is_packed, tensors)) or views <= _OF_A_PLAN)
+    if node.target is _aten.expand.default or not isinstance(made, torch.Tensor):
+        return False
+    is_shaped = node.target in _SHAPES and _only_splits_axes(source, made)
+    return is_shaped or (_is_packed(source) and _is_packed(made))
+
+
+def _only_splits_axes(source: torch.Tensor, made: torch.Tensor) -> bool:
+    """Whether each axis became neighbouring axes of its own, whatever the sizes are."""
+    left = [expression(size) for size in made.shape]
+    for size in map(expression, source.shape):
+        run: Any = 1
+        while run != size and left:
+            run = run * left.pop(0)
+        if run != size:
+            return False
+    return all(size == 1 for size in left)
 
 
 def _is_packed(tensor: torch.Tensor) -> bool:

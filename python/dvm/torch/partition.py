@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import operator
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 import torch
+from torch._functorch import config
+from torch._functorch.compile_utils import fx_graph_cse
 from torch._functorch.partitioners import min_cut_rematerialization_partition, must_recompute
 from torch.fx import Graph, GraphModule, Node
 from torch.utils import _pytree as pytree
@@ -18,18 +21,47 @@ def partition(
 ) -> tuple[GraphModule, GraphModule]:
     """Split a graph of both passes where the fewest bytes cross, as torch's partitioner does.
 
-    But for one thing: arguments that the backward pass has no use for of its own are not kept for
-    it to compute something again of. Whoever holds them may have written to them by then, the
-    forward pass itself included, and eager torch does not mind such a write.
+    But for two things. Arguments that the backward pass has no use for of its own are not kept for
+    it to compute something again of: whoever holds them may have written to them by then, the
+    forward pass itself included, and eager torch does not mind such a write. And what is called
+    twice is two calls, unless both are sure to give the same.
     """
     joint.graph.eliminate_dead_code()
+    joint.graph = _each_computed_once(joint.graph)
     for node in _reading_only_forward(joint.graph, num_fwd_outputs):
         if not must_recompute(node):  # which a user has asked for
             node.meta["recompute"] = CheckpointPolicy.MUST_SAVE
-    parts: tuple[GraphModule, GraphModule] = min_cut_rematerialization_partition(
-        joint, joint_inputs, num_fwd_outputs=num_fwd_outputs, **others
-    )
+    with config.patch(cse=False):
+        parts: tuple[GraphModule, GraphModule] = min_cut_rematerialization_partition(
+            joint, joint_inputs, num_fwd_outputs=num_fwd_outputs, **others
+        )
     return parts
+
+
+def _each_computed_once(graph: Graph) -> Graph:
+    """Return the graph with one node for all that compute the same.
+
+    torch's own pass knows some of the ops that draw random numbers, and takes all others to give
+    the same each time. So for as long as it looks, those that may not do so are called by functions
+    that equal no other.
+    """
+    for node in graph.nodes:
+        if node.op == "call_function" and _may_differ(node.target):
+            apart = functools.partial(node.target)
+            node.target = functools.update_wrapper(apart, node.target, ["__name__"], [])
+    merged = fx_graph_cse(graph)
+    for node in merged.nodes:
+        if isinstance(node.target, functools.partial):
+            node.target = node.target.func
+    return merged
+
+
+def _may_differ(target: Any) -> bool:
+    """Whether a second call with the same arguments may give, or do, something else."""
+    if isinstance(target, torch._ops.OpOverload):
+        of_torch = target.namespace in ("aten", "prims")
+        return not of_torch or torch.Tag.nondeterministic_seeded in target.tags
+    return isinstance(target, torch._ops.OperatorBase)
 
 
 def _reading_only_forward(graph: Graph, num_fwd_outputs: int) -> Iterator[Node]:

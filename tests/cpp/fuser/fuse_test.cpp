@@ -170,6 +170,31 @@ TEST(Fuse, DenseReshapesCopyWhatATransposeScattered) {
   EXPECT_EQ(graph.node(3).inputs[0], 2);
 }
 
+TEST(Fuse, DenseReshapesCopyNothingThatOnlySplitsAxes) {
+  const auto copies = [](const std::string& body) {
+    const core::Graph graph = pass_dense_reshapes(
+        core::parse_graph("graph v1 {\n%0 = input f32[s0, 96]\n" + body + "}\n"));
+    return std::ranges::count(graph.nodes(), core::Op::broadcast, &core::Node::op);
+  };
+  const std::string part = "%1 = slice(%0) f32[s0, 32] {starts = [0, 32], steps = [1, 1]}\n";
+  EXPECT_EQ(copies(part + "%2 = reshape(%1) f32[s0, 4, 8]\nreturn %2\n"), 0);
+  EXPECT_EQ(copies(part + "%2 = reshape(%1) f32[s0*32]\nreturn %2\n"), 1);
+  EXPECT_EQ(copies(part + "%2 = reshape(%1) f32[s0, 4, 8]\n"
+                          "%3 = reshape(%2) f32[s0*4, 8]\nreturn %3\n"),
+            1);
+  const std::string turned = "%1 = transpose(%0) f32[96, s0] {axes = [1, 0]}\n";
+  EXPECT_EQ(copies(turned + "%2 = reshape(%1) f32[12, 1, 8, s0]\nreturn %2\n"), 0);
+  EXPECT_EQ(copies(turned + "%2 = reshape(%1) f32[24, 4*s0]\nreturn %2\n"), 1);
+  // A column; and a part of one row, which is dense.
+  EXPECT_EQ(copies("%1 = slice(%0) f32[s0, 1] {starts = [0, 3], steps = [1, 1]}\n"
+                   "%2 = reshape(%1) f32[s0]\nreturn %2\n"),
+            0);
+  EXPECT_EQ(copies("%1 = reshape(%0) f32[s0, 12, 8]\n"
+                   "%2 = slice(%1) f32[1, 4, 8] {starts = [0, 4, 0], steps = [1, 1, 1]}\n"
+                   "%3 = reshape(%2) f32[32]\nreturn %3\n"),
+            0);
+}
+
 Fusion fuse_with(const std::string& body, const Hints& hints) {
   return fuse(core::parse_graph("graph v1 {\n" + body + "\n}\n"), Limits{}, hints);
 }

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import dvm
-from dvm.magpy_capture.events.walk import Walk
+from dvm.magpy_capture.walk.walk import Walk
 
 
 def of_an_array(a: Any, b: Any) -> Any:

@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 from dvm import _dvm, magpy_capture
-from dvm.magpy_capture.python.heap import Objects
+from dvm.magpy_capture.objects.heap import Objects
 from programs.registry import Program, programs
 
 lowering: Any = importlib.import_module("dvm.magpy_capture.lower")
@@ -36,7 +36,7 @@ EFFECTS = (
     *("list_replace", "dict_fill"),
 )
 #: fetches of a part: step -> the register of the whole is its second operand
-PARTS = ("item", "key", "attribute", "getattr")
+PARTS = ("item", "key", "attribute", "class_attribute", "getattr")
 #: a view of an array, whose register comes next: it may be written for it
 VIEW = ("operator", "getitem")
 WHOLES = (list, tuple, dict)
@@ -107,12 +107,14 @@ def owner(array: Any) -> Any:
 def lowered(program: Program, monkeypatch: pytest.MonkeyPatch) -> Lowered:
     """Record and lower the first call of the program that becomes a path."""
     reach = Objects.reach
-    of: dict[Any, dict[int, Any]] = {}  # one for each attempt, the last one counts
+    of: dict[int, dict[int, Any]] = {}  # one for each attempt, the last one counts
+    attempts: list[Any] = []  # kept, so that their ids are
 
     def noting(self: Any, fetch: Any, seen: Any, name: Any = None) -> Any:
         def noted() -> int:
             register: int = fetch()
-            of.setdefault(self, {})[register] = seen
+            attempts.append(self.reached)
+            of.setdefault(id(self.reached), {})[register] = seen
             return register
 
         return reach(self, noted, seen, name)

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from dvm import _dvm
-from dvm.magpy_capture.events.special_methods import ARITHMETIC, UNARY
+from dvm.magpy_capture.recording.special_methods import ARITHMETIC, UNARY
 from reference_tracer.callees import (
     Arguments,
     Callee,

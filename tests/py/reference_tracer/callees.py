@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from dvm import _dvm
-from dvm.magpy_capture.events.functions_run import defines, lookup, runs, wrapped
+from dvm.magpy_capture.recording.functions_run import defines, lookup, runs, wrapped
 from reference_tracer.record import NO_NODE, Record, parameter
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from typing import Any
 
 from dvm.magpy_capture.libraries import is_scalar
 from dvm.magpy_capture.loops.code import FILLED, UNIT
-from dvm.magpy_capture.python.kinds import PURE_TYPES
+from dvm.magpy_capture.values.kinds import PURE_TYPES
 
 #: functions that take all items, and do nothing else before that the program could see
 TAKE_ALL = frozenset({frozenset, list, max, min, set, sorted, sum, tuple})

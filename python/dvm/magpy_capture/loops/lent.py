@@ -11,8 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dvm.magpy_capture.part import Part
-from dvm.magpy_capture.path.effects import leaves_in_parts, part_effect
+from dvm.magpy_capture.loops.layer import LoopPart
 from dvm.magpy_capture.path.graphs import FREE
 from dvm.magpy_capture.values import Content, Storage, Tensor
 
@@ -20,10 +19,10 @@ if TYPE_CHECKING:
     from dvm.magpy_capture.values import Abstract
 
 
-class LentArrays(Part):
+class LentArrays(LoopPart):
     """Which arrays a loop of the path is lent, and what that means for their contents."""
 
-    needs = "graph lowering program updates views"
+    needs = "graph program updates views writes"
 
     def __init__(self, variables: int) -> None:
         self._variables = variables  # of the loop of which the path is a turn
@@ -69,16 +68,16 @@ class LentArrays(Part):
 
     def _puts(self, values: list[Tensor]) -> list[tuple[str, int, int]]:
         """The steps that bring the arrays up to what the path has written into them."""
-        updates, lowering = self.updates, self.lowering
+        updates = self.updates
         own = {id(value.storage) for value in values}
-        in_parts = {id(v.storage) for v in values if leaves_in_parts(lowering, v.storage)}
+        in_parts = {id(v.storage) for v in values if self.writes.leaves_in_parts(v.storage)}
         puts: list[tuple[str, int, int]] = []
         late: set[int] = set()  # arrays that lack what was written so far
         touched: set[int] = set()  # contents that the steps so far have changed
         for write in updates.part_writes:
             storage = write.view.storage
             if id(storage) in in_parts:
-                _, place, source = part_effect(lowering, write, late, touched, set())
+                _, place, source = self.writes.part_effect(write, late, touched, set())
                 puts.append(("put", place, source))
             else:
                 late.add(id(storage))
@@ -86,7 +85,7 @@ class LentArrays(Part):
         for value in values:
             if id(value.storage) not in late:
                 continue
-            content = updates.content(value.storage.content)
+            content = value.storage.content.read()
             if self.graph.is_home(self.graph.root(content)):
                 content = self.graph.copy_value(content)
             order = None if value.order == tuple(range(value.rank)) else value.order
@@ -104,7 +103,7 @@ class LentArrays(Part):
                 read.append(write.value())
         for each in read_behind:
             if isinstance(each, Tensor) and each.base is None and not each.storage.external:
-                read.append(self.updates.content(each.storage.content))
+                read.append(each.storage.content.read())
         readers = self.graph.compute_readers({storage.initial for storage in storages})
         for value in dict.fromkeys(read):
             if value in readers and self.graph.ops[value][0] in FREE:

@@ -16,8 +16,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from dvm.magpy_capture.libraries import ARRAYS
-from dvm.magpy_capture.python.kinds import NUMBERS, is_view_type
-from dvm.magpy_capture.python.open_lists import holds
+from dvm.magpy_capture.objects.open_lists import holds
+from dvm.magpy_capture.values.kinds import NUMBERS, is_view_type
 
 #: the mark of what may be an array that is reached in another way than by a variable
 ELSEWHERE = -1

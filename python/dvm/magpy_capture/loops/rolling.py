@@ -12,15 +12,17 @@ fuse, unless they branch on what they computed. One that cannot be rolled stays 
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from typing import Any
 
 from dvm import _dvm, classes, reasons
-from dvm.magpy_capture.libraries import is_array
+from dvm.magpy_capture.libraries import is_array, library_of
 from dvm.magpy_capture.library import Array
-from dvm.magpy_capture.loops.known import PLAIN, Entry, Given, KnownLoops, Rolled
-from dvm.magpy_capture.loops.turns import (
+from dvm.magpy_capture.loops.histories import PLAIN, Entry, Given, LoopHistories, Rolled
+from dvm.magpy_capture.loops.layer import LoopPart
+from dvm.magpy_capture.loops.recorded_loops import (
     RETURNED,
-    Turns,
+    RecordedLoop,
     all_turns,
     branches_on_values,
     goes_through_text,
@@ -29,12 +31,11 @@ from dvm.magpy_capture.loops.turns import (
     turn_recording,
     variables_at,
 )
-from dvm.magpy_capture.part import Part
+from dvm.magpy_capture.objects.open_lists import is_open_list
+from dvm.magpy_capture.path.loop_policy import LoopPolicy
 from dvm.magpy_capture.path.program import describe
 from dvm.magpy_capture.path.spec import NotCapturable, PathSpec, refuse
-from dvm.magpy_capture.python.kinds import is_number
-from dvm.magpy_capture.python.open_lists import is_open_list
-from dvm.magpy_capture.python.varying import KnownValues
+from dvm.magpy_capture.path.varying import ValueHistory
 from dvm.magpy_capture.values import (
     Abstract,
     DictValue,
@@ -49,19 +50,21 @@ from dvm.magpy_capture.values import (
     Unread,
     resolve,
 )
+from dvm.magpy_capture.values.kinds import is_number
 
-#: Events of a loop that is rolled at once, whatever its count.
-MANY_EVENTS = 500
+#: Events, or turns, of a loop that is rolled at once, whatever its count: to lower them all would
+#: take longer than the few that differ.
+MANY_EVENTS, MANY_TURNS = 500, 32
 #: Turns that one recording is asked for, and ways that a turn may go in all.
 MOST_TURNS, MOST_WAYS = 4, 16
 
 
-class Loops(Part):
+class Loops(LoopPart, LoopPolicy):
     """Chooses the loops that are rolled, and lowers them."""
 
     needs = (
-        "arrays callbacks graph heap ledger lent library list_changes loop_lists memory "
-        "opaque program recorded written_beside"
+        "arrays callbacks graph heap ledger lent list_changes loop_lists memory opaque program "
+        "record recorded written_beside"
     )
 
     def __init__(
@@ -70,15 +73,17 @@ class Loops(Part):
         function: Any,
         unrolled: set[int],
         copied: set[int],
-        known: KnownLoops,
+        known: LoopHistories,
+        lower: Callable[..., None],
     ) -> None:
+        self._lower = lower  # what is within a loop
         self.recording = recording
         self.function = function
         self.known = known
         self.copied = copied  # first events of loops that are lent nothing
         self.given_up: set[int] = set()  # first events of loops that turned out not to roll
-        self._chosen: dict[int, Turns] = {}  # by the first event
-        self._rolled: list[Turns] = []
+        self._chosen: dict[int, RecordedLoop] = {}  # by the first event
+        self._rolled: list[RecordedLoop] = []
         self._iterators: set[int] = set()  # nodes of what they iterate over
         self._is_turn = "begin" in recording  # the recording is one of another loop
         self.rolled_events = 0  # that are not lowered one by one
@@ -108,13 +113,14 @@ class Loops(Part):
             if turns.is_for:
                 self._iterators.add(events[turns.headers[0] + 1][2][0])
 
-    def _is_wanted(self, turns: Turns) -> bool:
+    def _is_wanted(self, turns: RecordedLoop) -> bool:
         known = self.known[turns.key]
         if known.reason is not None:
             return False
         if known.rolled is not None:
             return True
-        varies = turns.out - turns.enter > MANY_EVENTS or len(known.counts) > 1
+        is_long = turns.out - turns.enter > MANY_EVENTS or turns.count > MANY_TURNS
+        varies = is_long or len(known.counts) > 1
         if self._is_turn:  # what it depends on will change
             varies = varies or not is_of_constants(self.recording, turns)
         varies = varies or branches_on_values(self.recording, turns)
@@ -167,7 +173,7 @@ class Loops(Part):
                 values[new] = values[old]
             else:
                 read = functools.partial(self.recorded.value, old)
-                values[new] = Unread(read, self.recorded.seen(old))
+                values[new] = Unread(read, self.record.seen(old))
 
     def is_rolled_over(self, iterator: int) -> bool:
         """Whether a loop over that iterator is rolled: nothing is pulled from it."""
@@ -181,7 +187,7 @@ class Loops(Part):
 
     # ---- the bodies
 
-    def _roll(self, turns: Turns) -> None:
+    def _roll(self, turns: RecordedLoop) -> None:
         self._check_state(turns)
         known, loop = self.known[turns.key], turns.loop
         rolled = known.rolled
@@ -199,7 +205,7 @@ class Loops(Part):
         self._rolled.append(turns)
         self.callbacks.number = turns.out + 1
 
-    def _check_state(self, turns: Turns) -> None:
+    def _check_state(self, turns: RecordedLoop) -> None:
         """What a turn is given must be all that the program has done so far."""
         outer = set(turns.code.co_freevars) & set(turns.loop.variables) - turns.closed_over
         if turns.function is not self.function and outer:
@@ -209,7 +215,7 @@ class Loops(Part):
         if self.ledger.stores:
             raise refuse(reasons.LOOP_STATE, "a global or a closure")
 
-    def _lower_turns(self, turns: Turns, rolled: Rolled) -> None:
+    def _lower_turns(self, turns: RecordedLoop, rolled: Rolled) -> None:
         """Lower those that no path is known for; at most some, the others may do the same."""
         missed = _dvm.loop_state(rolled.loop)["missed_turn"]
         before, ways = rolled.body.state(), self._ways()
@@ -225,7 +231,7 @@ class Loops(Part):
             _dvm.loop_changed(rolled.loop)
             raise refuse(reasons.LOOP_STUCK) if stuck else refuse(reasons.LOOP_WAYS, MOST_WAYS)
 
-    def _lower_some(self, turns: Turns, rolled: Rolled, missed: int) -> int:
+    def _lower_some(self, turns: RecordedLoop, rolled: Rolled, missed: int) -> int:
         """How many were lowered: the one that was missed, the last, and those of new shapes."""
         last = turns.count - 1
         missed = turns.place_of(missed) if missed >= 0 else missed
@@ -251,16 +257,14 @@ class Loops(Part):
         """How many ways turns of all loops go, so far."""
         return sum(known.ways for known in self.known.values())
 
-    def _lower_turn(self, turns: Turns, turn: int, rolled: Rolled) -> None:
-        from dvm.magpy_capture.lower import lower  # which lowers what is within
-
+    def _lower_turn(self, turns: RecordedLoop, turn: int, rolled: Rolled) -> None:
         own, loop = self.program.spec, turns.loop
         spec = PathSpec(own.target, own.numerics, own.precision)
         recording = turn_recording(self.recording, turns, turn)
         carried = [loop.variables.index(name) for name in loop.carried]
-        known = KnownValues(varying={("argument", place) for place in self._varying(turns)})
+        known = ValueHistory(varying={("argument", place) for place in self._varying(turns)})
         deadline = self.program.deadline
-        lower(spec, recording, turns.function, deadline, loops=self.known, varying=known)
+        self._lower(spec, recording, turns.function, deadline, loops=self.known, varying=known)
         if spec.reason:
             raise NotCapturable(spec.reason, spec.reason_at)  # type: ignore[arg-type]
         within = {
@@ -271,19 +275,19 @@ class Loops(Part):
             raise refuse(reasons.LOOP_EFFECT, "cannot be compiled")
         rolled.recorded |= spec.recorded
 
-    def _varying(self, turns: Turns) -> set[int]:
+    def _varying(self, turns: RecordedLoop) -> set[int]:
         """Where a text may be another one in each turn or call: among variables, or the item."""
         loop = turns.loop
         places = {loop.variables.index(name) for name in loop.carried} | {len(loop.variables)}
         for name, node, _ in variables_at(self.recording["events"][turns.enter]):
-            is_text = type(self.recorded.seen(node)) in (str, bytes)
+            is_text = type(self.record.seen(node)) in (str, bytes)
             if is_text and isinstance(resolve(self.recorded.value(node)), Host):
                 places.add(loop.variables.index(name))
         return places
 
     # ---- the step
 
-    def _step(self, turns: Turns, rolled: Rolled) -> None:
+    def _step(self, turns: RecordedLoop, rolled: Rolled) -> None:
         loop, events = turns.loop, self.recording["events"]
         private = rolled.body.private(len(loop.variables))
         nodes = {name: node for name, node, _ in variables_at(events[turns.enter])}
@@ -333,7 +337,7 @@ class Loops(Part):
             if each.private and not each.is_the_callers:
                 self.opaque.take_over(each.value, each.register)
         if any(each.private for each in given):
-            self.opaque.forget_results()
+            self.program.forget_results()
         self.loop_lists.leave(entry, registers, filled)
         if source is not None:
             self._use_up(source, turns.enter)
@@ -444,7 +448,7 @@ class Loops(Part):
 
     # ---- behind the loop
 
-    def _read_behind(self, turns: Turns, nodes: dict[str, int]) -> list[Abstract]:
+    def _read_behind(self, turns: RecordedLoop, nodes: dict[str, int]) -> list[Abstract]:
         """What the program has made that something behind the loop reads, as far as is known."""
         events, values = self.recording["events"], self.recorded.values
         read = {node for event in events[turns.out + 1 :] for node in event[2]}
@@ -455,7 +459,9 @@ class Loops(Part):
         }
         return [resolve(values[node]) for node in read | before if node in values]
 
-    def _leave(self, turns: Turns, made: int, nodes: dict[str, int], given: list[Given]) -> None:
+    def _leave(
+        self, turns: RecordedLoop, made: int, nodes: dict[str, int], given: list[Given]
+    ) -> None:
         """The path is for calls that leave the loop where this one did."""
         tag = self._item(made, 0)
         self.program.guard("guard_value", tag, turns.goes_on, key=(tag,))
@@ -470,12 +476,12 @@ class Loops(Part):
                 continue
             else:
                 continue
-            seen = self.recorded.seen(node)
+            seen = self.record.seen(node)
             read = functools.partial(self._result, turns, name, made, place, seen, given)
             self.recorded.values[node] = Unread(read, seen)
 
     def _result(
-        self, turns: Turns, name: str, made: int, place: int, seen: Any, given: list[Given]
+        self, turns: RecordedLoop, name: str, made: int, place: int, seen: Any, given: list[Given]
     ) -> Abstract:
         """What a variable is behind the loop."""
         try:
@@ -484,7 +490,7 @@ class Loops(Part):
             self.give_up(turns, refusal)
             raise
 
-    def give_up(self, turns: Turns, refusal: NotCapturable) -> None:
+    def give_up(self, turns: RecordedLoop, refusal: NotCapturable) -> None:
         """All is lowered again without rolling it."""
         refusal.place(self.program.at)
         known = self.known[turns.key]
@@ -509,7 +515,7 @@ class Loops(Part):
         return self.program.step("item", made, place, key=("item", made, place))
 
     def _adopted(
-        self, turns: Turns, name: str, register: int, seen: Any, given: list[Given]
+        self, turns: RecordedLoop, name: str, register: int, seen: Any, given: list[Given]
     ) -> Abstract:
         if is_array(seen):
             return self._array(name, register, seen, given)
@@ -541,7 +547,7 @@ class Loops(Part):
             if each.is_the_callers:
                 continue
             known = each.value.object
-            if known is not None and self.library.may_share(known, seen):
+            if known is not None and library_of(known).may_share(known, seen):
                 raise refuse(reasons.LOOP_VIEW, name)
             pair = (register, each.register)
             self.program.guard("guard_same", *pair, False)

@@ -8,18 +8,20 @@ are handed on as arrays.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable
 from collections.abc import Sequence as SequenceOf
 from dataclasses import dataclass, field
 from typing import Any
 
 from dvm import _dvm, reasons
-from dvm.magpy_capture.library import Array
-from dvm.magpy_capture.part import Part
+from dvm.magpy_capture.libraries import library_of
+from dvm.magpy_capture.library import DTYPES, Array
+from dvm.magpy_capture.path.layer import PathPart
 from dvm.magpy_capture.path.spec import refuse
 
 #: name of a dtype as libraries of arrays have it -> name in the graph
-DTYPES: dict[str, str] = dict(_dvm.dtype_table)
+
 
 #: Ops that are made again in every segment that needs them: they cost nothing.
 FREE = frozenset({"constant", "dim", "scalar", "broadcast", "reshape", "transpose", "slice"})
@@ -46,6 +48,9 @@ TOLD = ("warn", "raise", "call", "print", "log")
 Modes = tuple[str, str, str, str]  # of np.geterr(): divide, over, under, invalid
 
 
+may_raise = functools.cache(_dvm.may_raise)
+
+
 @dataclass
 class Segment:
     """A part of the graph that runs as one Plan."""
@@ -59,10 +64,10 @@ class Segment:
     targets: dict[int, int] = field(default_factory=dict)
 
 
-class Graphs(Part):
+class Graphs(PathPart):
     """The path's graph with value numbering, and its segments."""
 
-    needs = "library program varying views"
+    needs = "library program varying"
 
     def __init__(self, modes: Modes) -> None:
         self.native = _dvm.Graph()
@@ -130,10 +135,10 @@ class Graphs(Part):
     def _record(self, op: str, inputs: tuple[int, ...], value: int, arithmetic: str = "") -> None:
         while len(self.ops) <= value:
             self.ops.append((op, inputs))
-        does, floats = arithmetic or op, self.dtype(value)[0] == "f"
-        if does in ("cast", "power", "reciprocal") and not floats:
+        does, dtype = arithmetic or op, self.dtype(value)
+        if does in ("cast", "power", "reciprocal") and dtype[0] != "f":
             self._undefined.add(value)
-        if _dvm.may_raise(does, self.dtype(value)) or op in CHECKED:
+        if op in CHECKED or may_raise(does, dtype):
             self._fallible.append(value)
 
     def symbol(self) -> _dvm.Dim:
@@ -169,7 +174,9 @@ class Graphs(Part):
             stored = list(symbols.values())
         else:
             symbols, stored = {}, [sizes[axis] for axis in order]
-        value = self.native.input(DTYPES[self.library.dtype_of(array)], stored, at=self.program.at)
+        value = self.native.input(
+            DTYPES[library_of(array).dtype_of(array)], stored, at=self.program.at
+        )
         self._record("input", (), value)
         for axis, symbol in symbols.items():
             self.program.symbol_homes[str(symbol)] = (register, axis)
@@ -567,11 +574,6 @@ class Graphs(Part):
             for old, new in zip(reversed(before), reversed(after), strict=False):
                 if old.constant != 1 and old != new:  # 1, or equal
                     self.program.require_all_equal([(old - 1) * (old - new)], [self.native.size(0)])
-
-    def set_modes(self, modes: Modes) -> None:
-        if modes != self.modes:
-            self.views.compute_fallible()
-            self.modes = modes
 
     @property
     def leaves_modes(self) -> bool:

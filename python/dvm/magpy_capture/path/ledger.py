@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from dvm.magpy_capture.part import Part
+from dvm.magpy_capture.path.layer import PathPart
 from dvm.magpy_capture.values import Abstract, next_order
 
 Scope = Literal["variable", "cell", "attribute"]
@@ -39,7 +39,7 @@ class Called:
     order: int = field(default_factory=next_order)
 
 
-class Ledger(Part):
+class Ledger(PathPart):
     """The entries of one path."""
 
     needs = ""

@@ -14,7 +14,7 @@ from typing import Any
 
 from dvm import _dvm, classes, reasons
 from dvm.magpy_capture.libraries import is_told
-from dvm.magpy_capture.part import Part
+from dvm.magpy_capture.path.layer import PathPart
 from dvm.magpy_capture.path.spec import (
     Location,
     NotCapturable,
@@ -42,6 +42,8 @@ from dvm.magpy_capture.values import (
     Size,
     SliceValue,
     Tensor,
+    caller_register,
+    of_key,
     resolve,
 )
 
@@ -55,7 +57,9 @@ MOST_STEPS = 200_000
 LONG_TEXT = 256
 
 #: In guards on names: the name must not exist.
-MISSING = _dvm.MISSING
+
+#: Events and elements between two looks at the clock, which costs a tenth of one of them.
+BETWEEN_CLOCKS = 16
 
 #: Exact types of which equal values are interchangeable.
 PINNED = (int, float, bool, str, bytes, complex, type(None), tuple, range, slice)
@@ -77,15 +81,19 @@ def is_long_text(seen: Any) -> bool:
 DIM_OPERATORS = {"floordiv": "//", "mod": "%"}
 DIM_FUNCTIONS: dict[str, Callable[[int, int], int]] = {"max": max, "min": min, "bcast": bcast}
 
+#: steps that may find something else behind a call of which nothing is known
+STALE = ("operator", "getattr", "class_attribute", "remake")
 
-class Program(Part):
+
+class Program(PathPart):
     """Steps, and the registers that hold what they made."""
 
-    needs = "arrays containers memory operators"
+    needs = "materialiser"
 
     def __init__(self, spec: PathSpec, deadline: float) -> None:
         self.spec = spec
         self.deadline = deadline  # of this thread's time, in ns
+        self._asked = 0  # how often
         self.steps = Steps()
         self._makers: dict[int, Step] = {}  # register -> the step whose result it holds
         self._registers = 0
@@ -94,15 +102,18 @@ class Program(Part):
         self._names: list[tuple[Any, ...]] | None = None
         self._guarded: set[tuple[Any, ...]] = set()
         self.kept: list[Any] = []  # objects whose identity is part of a key
-        self._own: dict[int, tuple[str, Location]] = {}  # by id: of what only the recorded call has
+        self._local: dict[
+            int, tuple[str, Location]
+        ] = {}  # by id: of what only the recorded call has
         self.symbol_homes: dict[str, tuple[int, int]] = {}  # symbol -> (array's register, axis)
         self._dim_registers: dict[_dvm.Dim, int] = {}  # -> register of a Python int
         self.int_homes: dict[str, int] = {}  # symbol -> register of a Python int
         self.int_dims: dict[str, _dvm.Dim] = {}
 
     def check_time(self) -> None:
-        """What is done for each event and each element asks this."""
-        if time.thread_time_ns() > self.deadline:
+        """What is done for each event and each element asks this; to read a clock takes a while."""
+        self._asked += 1
+        if self._asked % BETWEEN_CLOCKS == 0 and time.thread_time_ns() > self.deadline:
             raise OutOfTime
 
     # ---- steps
@@ -143,20 +154,25 @@ class Program(Part):
         """The step whose only result a register holds."""
         return self._makers.get(register)
 
+    def forget_results(self) -> None:
+        """What was read from host arrays so far is to be read again."""
+        for key in [key for key in self.known_steps if key[0] in STALE]:
+            del self.known_steps[key]
+
     # ---- what only the recorded call has
 
-    def own(self, thing: Any, name: str) -> None:
+    def make_local(self, thing: Any, name: str) -> None:
         """A class that the program defines, or a part of it: another call has another one."""
         self.kept.append(thing)
-        self._own.setdefault(id(thing), (name, self.at))
+        self._local.setdefault(id(thing), (name, self.at))
 
-    def is_own(self, thing: Any) -> bool:
-        return id(thing) in self._own
+    def is_local(self, thing: Any) -> bool:
+        return id(thing) in self._local
 
     def check_shared(self, thing: Any) -> None:
         """What a step holds is the same on every call."""
-        if self._own and id(thing) in self._own:
-            name, at = self._own[id(thing)]
+        if self._local and id(thing) in self._local:
+            name, at = self._local[id(thing)]
             raise NotCapturable(reasons.LOCAL_CLASS_LEAVES(name), at)
 
     # ---- guards
@@ -193,6 +209,14 @@ class Program(Part):
 
     # ---- host values
 
+    def by_identity(self, value: Abstract) -> Abstract:
+        """A function as the one object that it is on every call."""
+        value = resolve(value)
+        if not isinstance(value, FunctionValue):
+            return value
+        self.guard_is(value.register, value.object)
+        return Literal(value.object)
+
     def register_of(self, value: Abstract) -> int:
         """A register with `value` as a host object of its present content.
 
@@ -207,7 +231,7 @@ class Program(Part):
         if isinstance(value, Size):
             return self.register_of_dim(value.dim)
         if isinstance(value, Tensor):
-            return self.arrays.tensor_register(value)
+            return self.materialiser.tensor_register(value)
         if isinstance(value, Sequence):
             if value.register >= 0 and not self.holds_written(value):
                 len(value.elements)  # what a callee sees of it is guarded
@@ -220,7 +244,7 @@ class Program(Part):
             return self.step("call", maker, [made], ())
         if isinstance(value, (ListValue, SetValue, DictValue, Instance)):
             return self.container_register(value)
-        if isinstance(value, IdNumber) and (own := self.operators.own_register(value.of)) >= 0:
+        if isinstance(value, IdNumber) and (own := caller_register(value.of)) >= 0:
             return self.step("call", self.constant(id), [own], ())
         if isinstance(value, OpenSet) and not value.changed:
             return value.register
@@ -248,11 +272,11 @@ class Program(Part):
         if isinstance(value, ListValue):
             return self.step("list", [self.register_of(part) for part in value.elements])
         if isinstance(value, SetValue):
-            parts = [self.register_of(self.containers.of_key(part)) for part in value.elements]
+            parts = [self.register_of(of_key(part)) for part in value.elements]
             return self.step("set", parts)
         flat: list[int] = []
         for key, item in value.items.items():
-            flat += [self.register_of(self.containers.of_key(key)), self.register_of(item)]
+            flat += [self.register_of(of_key(key)), self.register_of(item)]
         return self.step("dict", flat)
 
     def holds_written(self, container: Abstract) -> bool:
@@ -260,7 +284,7 @@ class Program(Part):
 
         The writes reach the caller's arrays at the end; until then a callee needs others.
         """
-        if not self.memory.has_written_arrays():
+        if not self.materialiser.has_written_arrays():
             return False
         seen: set[int] = set()
         stack = [container]

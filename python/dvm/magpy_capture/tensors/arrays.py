@@ -11,27 +11,27 @@ from collections.abc import Sequence as SequenceOf
 from typing import Any
 
 from dvm import _dvm, reasons
+from dvm.magpy_capture.libraries import library_of
 from dvm.magpy_capture.library import Array
-from dvm.magpy_capture.part import Part
+from dvm.magpy_capture.path.materialiser import Materialiser
 from dvm.magpy_capture.path.spec import refuse
 from dvm.magpy_capture.tensors.fresh import Order, c_order
-from dvm.magpy_capture.values import (
-    Abstract,
-    Content,
-    Literal,
-    Sequence,
-    Storage,
-    Tensor,
-    resolve,
-)
+from dvm.magpy_capture.tensors.layer import TensorPart
+from dvm.magpy_capture.values import Abstract, Content, Literal, Sequence, Storage, Tensor, resolve
 
 INDICES = (int, type(None), type(Ellipsis))
 
 
-class Arrays(Part):
+class Arrays(TensorPart, Materialiser):
     """Builds tensors with NumPy's rules."""
 
-    needs = "graph library program updates views"
+    needs = "graph program"
+
+    def __init__(self) -> None:
+        self.external_arrays: list[Tensor] = []  # of the caller, that the program has met
+
+    def has_written_arrays(self) -> bool:
+        return any(tensor.storage.written for tensor in self.external_arrays)
 
     # ---- from and to the host
 
@@ -49,11 +49,11 @@ class Arrays(Part):
         order: in which it is known to lie densely, where its sizes might not show it.
         sizes: of its axes, where they are known.
         """
-        layout = "c_contiguous"
+        layout, library = "c_contiguous", library_of(array)
         if order is None:
-            layout, order = self.library.layout(array)
+            layout, order = library.layout(array)
         value = self.graph.input_value(register, array, order, sizes)
-        storage = Storage(Content(value), object=array)
+        storage = Storage(Content(value), library, object=array)
         if external:
             storage.register, storage.initial = register, value
             self.graph.initials.add(value)
@@ -65,22 +65,22 @@ class Arrays(Part):
             self.graph.scattered.add(value)
         return Tensor(
             storage,
-            self.library.dtype_of(array),
+            library.dtype_of(array),
             shape,
             tuple(order),
             contiguous=dense,
-            loose=self.library.repeated_axes(array) != 0 or self.library.overlaps_itself(array),
+            loose=library.repeated_axes(array) != 0 or library.overlaps_itself(array),
             object=array,
         )
 
     def tensor_of_scalar(self, register: int, scalar: Any) -> Tensor:
-        array = self.program.step(
-            "call", self.program.constant(self.library.as_array), [register], ()
-        )
-        value = self.graph.input_value(array, self.library.as_array(scalar), ())
+        library = library_of(scalar)
+        converter = self.program.constant(library.as_array)
+        array = self.program.step("call", converter, [register], ())
+        value = self.graph.input_value(array, library.as_array(scalar), ())
         self.graph.scalar_of_array[array] = register
-        dtype = self.library.dtype_of(scalar)
-        storage = Storage(Content(value), host=register)
+        dtype = library.dtype_of(scalar)
+        storage = Storage(Content(value), library, host=register)
         self.scalar_owner(register, storage)
         return Tensor(storage, dtype, [], (), is_scalar=True, object=scalar)
 
@@ -104,8 +104,8 @@ class Arrays(Part):
             register = self.graph.leave(self.value_of(value), "numpy")
             self.scalar_owner(register, value.storage)
             return register
-        if self.is_stale(value):
-            self.views.decide(value)
+        if value.maybe is not None and self.is_stale(value):
+            value.maybe.decide()
         if value.base is None and value.storage.locked:
             return self.object_register(value)
         if value.base is not None and value.remake is not None:
@@ -144,10 +144,11 @@ class Arrays(Part):
         if value.leaving is not None:
             value.leaving()
             value.leaving = None
-        if self.is_stale(value) or self.is_early(value):
-            self.views.decide(value)
+        if value.maybe is not None and (self.is_stale(value) or self.is_early(value)):
+            value.maybe.decide()
         if value.is_scalar and value.base is not None:  # NumPy took the view's one element
-            value.memory, value.base = Storage(Content(self.value_of(value))), None
+            own = Storage(Content(self.value_of(value)), value.library)
+            value.memory, value.base = own, None
         storage = value.storage
         seen_in = storage.seen_in
         if seen_in is not None and (not seen_in.external or seen_in.written):
@@ -165,7 +166,7 @@ class Arrays(Part):
             if value.is_scalar:
                 register = self.graph.leave(self.value_of(value), "numpy")
                 if self.scalar_owner(register, storage) is not storage:  # to Python, two objects
-                    kind = self.program.constant(self.library.scalar_type(value.dtype))
+                    kind = self.program.constant(value.library.scalar_type(value.dtype))
                     register = self.program.step("call", kind, [register], ())
                     self.scalar_owner(register, storage)
                 storage.host = register
@@ -176,7 +177,7 @@ class Arrays(Part):
             key = ("locked", storage.host)
             self.program.step(
                 "call",
-                self.program.constant(self.library.set_writeable),
+                self.program.constant(value.library.set_writeable),
                 given,
                 ("write",),
                 key=key,
@@ -199,19 +200,27 @@ class Arrays(Part):
             backwards = order == c_order(value.rank)[::-1]
             wanted = self.program.constant("C" if order is None else "F" if backwards else "K")
             return self.program.step(
-                "call", self.program.constant(self.library.copy), [register, wanted], ("order",)
+                "call", self.program.constant(value.library.copy), [register, wanted], ("order",)
             )
         self.graph.taken.add(root)
         return self.graph.leave(content, "array", order)
+
+    def layout_register(self, t: Tensor) -> int:
+        """A host array with the strides that the program's own one has."""
+        if t.base is not None:
+            return self.remade(t, self.layout_register(t.base))
+        if t.storage.external:
+            return t.storage.register
+        return self.tensor_register(t)
 
     # ---- contents
 
     def value_of(self, t: Tensor) -> int:
         """The graph value of the present content, axes in order of memory."""
-        if self.is_stale(t):
-            self.views.decide(t)
+        if t.maybe is not None and self.is_stale(t):
+            t.maybe.decide()
         if t.base is None:
-            return self.updates.content(t.storage.content)
+            return t.storage.content.read()
         if t.cached is None or t.cached[0] != t.storage.version:
             assert t.view is not None
             t.unchecked = False

@@ -12,11 +12,10 @@ from collections.abc import Sequence as SequenceOf
 from dataclasses import dataclass
 
 from dvm import _dvm, reasons
-from dvm.magpy_capture.numpy.einsum_text import Layout, Path, memory_order, sizes_that_matter
-from dvm.magpy_capture.part import Part
 from dvm.magpy_capture.path.graphs import same_shape
 from dvm.magpy_capture.path.spec import refuse
 from dvm.magpy_capture.tensors.fresh import Order, adjacent_runs, c_order
+from dvm.magpy_capture.tensors.layer import TensorPart
 from dvm.magpy_capture.values import Tensor
 
 #: dtype of a product -> dtypes in which it is computed: of the factors, and of their sums.
@@ -42,10 +41,10 @@ class Factor:
     labels: tuple[str, ...]
 
 
-class Contractions(Part):
+class Contractions(TensorPart):
     """Products of factors, pair by pair."""
 
-    needs = "arrays elementwise graph indexing layouts shapes updates views"
+    needs = "arrays elementwise graph sizes updates views"
 
     def matrices(self, a: int, b: int, dtype: str) -> int:
         """Products of matrices of one dtype, in that dtype."""
@@ -74,13 +73,13 @@ class Contractions(Part):
                 known = sizes.setdefault(name, size)
                 if name in stretched:
                     sizes[name] = self.elementwise.broadcast_dim(known, size)
-                elif self.indexing.observed(known) != self.indexing.observed(size):
+                elif self.sizes.observed(known) != self.sizes.observed(size):
                     raise refuse(reasons.SUM_OVER_UNEQUAL_SIZES)
                 else:
                     sizes[name] = size if known.constant is None else known
                     pairs.append((known, size))
         for known, size in pairs:
-            self.elementwise.require_equal(known, size)
+            self.sizes.require_equal(known, size)
         return sizes
 
     def as_it_lies(self, t: Tensor, sizes: SequenceOf[_dvm.Dim]) -> tuple[int, Order]:
@@ -110,51 +109,6 @@ class Contractions(Part):
         value, order = self.as_it_lies(t, own)
         names = tuple(labels[axis] for axis in order)
         return Factor(self.graph.broadcast_value(value, [sizes[name] for name in names]), names)
-
-    def order_of_sums(
-        self,
-        operands: SequenceOf[Tensor],
-        labels: SequenceOf[SequenceOf[str]],
-        output: str,
-        sizes: Sizes,
-        *,
-        path: Path = None,
-    ) -> Order:
-        """The memory order of np.einsum's result, where `sizes` are those that arrays share.
-
-        labels: of the first axes of each array.
-        """
-        kept = set()  # sizes that the result has
-        layouts = []
-        for t, names in zip(operands, labels, strict=True):
-            still = self.layouts.repeated_axes(t)
-            dims = []
-            for axis, name in enumerate(names):
-                dim = self.graph.size(1) if still >> axis & 1 else sizes.get(name, t.shape[axis])
-                dims.append(dim)
-                if name in output:
-                    kept.add(dim)
-            own = tuple(axis for axis in self.layouts.order_in_memory(t) if axis < len(names))
-            layouts.append((own, dims))
-        # What is remembered of other calls has no names of symbols.
-        known = dict.fromkeys(dim for _, dims in layouts for dim in dims)
-        short = {dim: f"n{i}" for i, dim in enumerate(d for d in known if d.constant is None)}
-        question = (
-            tuple("".join(names) for names in labels),
-            output,
-            tuple(
-                Layout(own, tuple(short.get(d) or str(d) for d in dims)) for own, dims in layouts
-            ),
-        )
-        small = []
-        for dim, name in short.items():
-            if name not in sizes_that_matter(*question, path):
-                continue
-            if self.shapes.is_size(dim, 1):
-                small.append((name, 1))
-            elif dim not in kept and self.shapes.is_size(dim, 0):
-                small.append((name, 0))
-        return memory_order(*question, tuple(small), path)
 
     def transposed_value(self, factor: Factor, labels: SequenceOf[str]) -> int:
         return self.graph.transpose_value(

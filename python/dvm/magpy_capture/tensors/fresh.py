@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence as SequenceOf
 
 from dvm import _dvm
+from dvm.magpy_capture.library import Library
 from dvm.magpy_capture.values import Content, Storage, Tensor
 
 Order = tuple[int, ...]
 
 
+@functools.cache
 def c_order(rank: int) -> Order:
     return tuple(range(rank))
 
@@ -20,11 +23,12 @@ def fresh(
     shape: SequenceOf[_dvm.Dim],
     order: Order | None = None,
     *,
+    library: Library,
     is_scalar: bool = False,
 ) -> Tensor:
-    """A new array whose content is `value`."""
+    """A new array of a library whose content is `value`."""
     order = c_order(len(shape)) if order is None else order
-    return Tensor(Storage(Content(value)), dtype, list(shape), order, is_scalar=is_scalar)
+    return Tensor(Storage(Content(value), library), dtype, list(shape), order, is_scalar=is_scalar)
 
 
 def adjacent_runs(axes: SequenceOf[int]) -> list[list[int]]:

@@ -11,15 +11,16 @@ from typing import Any
 
 from dvm import _dvm, reasons
 from dvm.magpy_capture.libraries import INTEGERS
-from dvm.magpy_capture.part import Part
 from dvm.magpy_capture.path.program import describe
 from dvm.magpy_capture.path.spec import refuse
 from dvm.magpy_capture.tensors.fresh import Order, fresh
+from dvm.magpy_capture.tensors.layer import TensorPart
 from dvm.magpy_capture.values import (
     Abstract,
     Host,
     ListValue,
     Literal,
+    RangeValue,
     Sequence,
     Size,
     SliceValue,
@@ -49,18 +50,12 @@ def index_parts(key: Abstract) -> list[Abstract]:
     return [key]
 
 
-class Indexing(Part):
+class Indexing(TensorPart):
     """Views made by basic indexing."""
 
-    needs = "arrays callees graph program updates views"
+    needs = "arrays graph program sizes updates views"
 
     # ---- compile-time values
-
-    def observed(self, dim: _dvm.Dim) -> int:
-        """The size in the recorded call."""
-        if dim.constant is not None:
-            return int(dim.constant)
-        return dim.evaluate(self.graph.symbol_values)
 
     def known(self, value: Abstract) -> Literal:
         """`value` as a literal, guarded where it is not one."""
@@ -68,7 +63,7 @@ class Indexing(Part):
         if isinstance(value, Literal):
             return value
         if isinstance(value, Size):
-            return self.program.pin(value, self.observed(value.dim))
+            return self.program.pin(value, self.sizes.observed(value.dim))
         if isinstance(value, Host):
             return self.program.pin(value, value.object)
         if isinstance(value, Tensor) and value.is_scalar and value.object is not None:
@@ -80,7 +75,7 @@ class Indexing(Part):
 
     def plain(self, value: Abstract) -> Any:
         """A compile-time Python object: an axis, a flag, a dtype, a key."""
-        value = self.callees.by_identity(value)
+        value = self.program.by_identity(value)
         if isinstance(value, Sequence):
             return tuple(self.plain(part) for part in value.elements)
         if isinstance(value, ListValue):
@@ -96,51 +91,23 @@ class Indexing(Part):
         except TypeError:
             raise refuse(reasons.NEEDS_INT, number) from None
 
+    def of_range(self, value: RangeValue) -> list[Abstract]:
+        """Its numbers, which the path is for."""
+        bounds = [self.integer(part) for part in (value.start, value.stop, value.step)]
+        return [Literal(number) for number in range(*bounds)]
+
     def dim_of(self, value: Abstract) -> _dvm.Dim:
         """A Python int as a size: symbolic where it is one."""
         value = resolve(value)
         if isinstance(value, Size):
             return value.dim
         if isinstance(value, Host) and type(value.object) is int:
-            return self.dim_of_int(value.register, value.object)
+            return self.sizes.dim_of_int(value.register, value.object)
         if isinstance(value, Tensor) and value.is_scalar and value.is_integer:
             if value.object is not None:
                 register = self.graph.leave(self.arrays.value_of(value), "int")
-                return self.dim_of_int(register, int(value.object))
+                return self.sizes.dim_of_int(register, int(value.object))
         return self.graph.size(self.integer(value))
-
-    def dim_of_int(self, register: int, seen: int) -> _dvm.Dim:
-        """A computed or passed int as a size of either sign."""
-        return self._symbol_of_int("k", register, seen, -(2**62))
-
-    def size_of_int(self, register: int, seen: int) -> _dvm.Dim:
-        """A computed int that is not negative, as a size."""
-        return self._symbol_of_int("n", register, seen, 0)
-
-    def _symbol_of_int(self, kind: str, register: int, seen: int, low: int) -> _dvm.Dim:
-        if abs(seen) >= 2**62:
-            raise refuse(reasons.SIZE, seen)
-        for name, home in self.program.int_homes.items():
-            if home == register:
-                return self.program.int_dims[name]
-        name = f"{kind}{len(self.program.int_homes)}"
-        self.program.int_homes[name] = register
-        self.graph.symbol_values[name] = seen
-        self.program.int_dims[name] = self.graph.native.symbol(name, lo=low)
-        return self.program.int_dims[name]
-
-    def is_negative(self, dim: _dvm.Dim) -> bool:
-        """Whether the size is below zero; where that is not plain, the path is for one answer."""
-        if dim.constant is not None:
-            return bool(dim.constant < 0)
-        if dim.is_natural:
-            return False
-        negative = self.observed(dim) < 0
-        test = self.program.operate(
-            "<", self.program.register_of_dim(dim), self.program.constant(0)
-        )
-        self.program.guard("guard_truth", test, negative)
-        return negative
 
     def at_least(self, dim: _dvm.Dim, low: _dvm.Dim) -> _dvm.Dim:
         """Return max(dim, low)."""
@@ -185,7 +152,7 @@ class Indexing(Part):
                 self._take(selection, axis, *self.slice_range(part, t.shape[axis]))
             else:
                 start = self.dim_of(part)
-                if self.is_negative(start):
+                if self.sizes.is_negative(start):
                     start = t.shape[axis] + start
                 selection.starts.append(start)
                 selection.steps.append(1)
@@ -223,7 +190,7 @@ class Indexing(Part):
             offset = self.dim_of(bound)
             if offset == size and step > 0:
                 return size
-            if self.is_negative(offset):
+            if self.sizes.is_negative(offset):
                 return self.at_least(size + offset, low)
             return offset if (high - offset).is_natural else offset.min(high)
 
@@ -248,7 +215,8 @@ class Indexing(Part):
         """
         parts = index_parts(key)
         if t.is_scalar and parts:  # its value is put into an array, of which the result is a view
-            t = fresh(self.graph.copy_value(self.arrays.value_of(t)), t.dtype, [], ())
+            copy = self.graph.copy_value(self.arrays.value_of(t))
+            t = fresh(copy, t.dtype, [], (), library=t.library)
         selection = self.select(t, parts)
         stored_starts = [selection.starts[axis] for axis in t.order]
         stored_steps = [selection.steps[axis] for axis in t.order]
@@ -278,7 +246,8 @@ class Indexing(Part):
             return self.updates.update_value(base, value, stored_starts, stored_steps)
 
         if not shape and not any(_is(part, Ellipsis) for part in parts):
-            return fresh(view(self.arrays.value_of(t)), t.dtype, [], is_scalar=True)
+            element = view(self.arrays.value_of(t))
+            return fresh(element, t.dtype, [], library=t.library, is_scalar=True)
         made = self.arrays.view_of(
             t, shape, order, view, write, ("getitem", [key]), contiguous=whole
         )

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import operator
 from typing import Any
 
-from dvm import _dvm, reasons
-from dvm.magpy_capture.part import Part
+from dvm import reasons
 from dvm.magpy_capture.path.spec import refuse
 from dvm.magpy_capture.tensors.fresh import Order, c_order, fresh
-from dvm.magpy_capture.values import (
-    Tensor,
-)
+from dvm.magpy_capture.tensors.layer import TensorPart
+from dvm.magpy_capture.values import Tensor
 
 
-class Layouts(Part):
+class Layouts(TensorPart):
     """How tensors lie in memory."""
 
-    needs = "arrays graph indexing library program views"
+    needs = "arrays graph program views"
 
     def arranged(self, t: Tensor, order: Order) -> int:
         """The content with the axes in the given order of memory.
@@ -26,6 +23,8 @@ class Layouts(Part):
         become size 1.
         """
         value = self.arrays.value_of(t)
+        if t.order == order:
+            return value
         rank, lead = t.rank, len(order) - t.rank
         wanted = [axis - lead for axis in order if axis >= lead]
         value = self.graph.transpose_value(value, [t.order.index(axis) for axis in wanted])
@@ -42,11 +41,11 @@ class Layouts(Part):
 
     def order_in_memory(self, t: Tensor) -> Order:
         """The order in which NumPy takes the axes; in which the graph has them is `t.order`."""
-        return tuple(self.library.layout(self._telling(t))[1]) if t.loose else t.order
+        return tuple(t.library.layout(self._telling(t))[1]) if t.loose else t.order
 
     def repeated_axes(self, t: Tensor) -> int:
         """The axes of more than one element that have stride 0, as bits; the path is for these."""
-        return int(self.library.repeated_axes(self._telling(t))) if t.loose else 0
+        return int(t.library.repeated_axes(self._telling(t))) if t.loose else 0
 
     def _telling(self, t: Tensor) -> Any:
         """The recorded array, whose order and repeated axes the path then is for."""
@@ -54,7 +53,7 @@ class Layouts(Part):
         if t.object is None:
             raise refuse(reasons.MEMORY_ORDER_BROADCAST_VIEW_NOT)
         if t.base is not None:  # they depend on sizes
-            register = self.views.layout_register(t)
+            register = self.arrays.layout_register(t)
             self.program.guard("guard_signature", register, t.object, key=(register,))
         return t.object
 
@@ -63,26 +62,7 @@ class Layouts(Part):
         order = self.order_in_memory(t)
         if order == t.order:
             return t
-        return fresh(self.arranged(t, order), t.dtype, t.shape, order)
-
-    def exceeds_one(self, dim: _dvm.Dim) -> bool:
-        """Whether the size is above 1, which the path then is for."""
-        return self._asked(dim, ">")
-
-    def is_not_one(self, dim: _dvm.Dim) -> bool:
-        """Whether the size is not 1, which the path then is for: no elements have an order, too."""
-        return self._asked(dim, "!=")
-
-    def _asked(self, dim: _dvm.Dim, comparison: str) -> bool:
-        compare = {">": operator.gt, "!=": operator.ne}[comparison]
-        if dim.constant is not None:
-            return bool(compare(dim.constant, 1))
-        holds = bool(compare(self.indexing.observed(dim), 1))
-        test = self.program.operate(
-            comparison, self.program.register_of_dim(dim), self.program.constant(1)
-        )
-        self.program.guard("guard_truth", test, holds)
-        return holds
+        return fresh(self.arranged(t, order), t.dtype, t.shape, order, library=t.library)
 
 
 __all__ = ["Layouts"]

@@ -14,16 +14,26 @@ from collections.abc import Sequence as SequenceOf
 from typing import Any
 
 from dvm import _dvm, reasons
-from dvm.magpy_capture.part import Part
+from dvm.magpy_capture.path.graphs import Modes
 from dvm.magpy_capture.path.spec import refuse
 from dvm.magpy_capture.tensors.fresh import Order, c_order
-from dvm.magpy_capture.values import Content, Literal, MaybeView, Storage, Tensor
+from dvm.magpy_capture.tensors.layer import TensorPart
+from dvm.magpy_capture.values import (
+    Abstract,
+    Content,
+    Literal,
+    MaybeView,
+    Sequence,
+    Size,
+    Storage,
+    Tensor,
+)
 
 
-class MaybeViews(Part):
+class MaybeViews(TensorPart):
     """What is open about a view is decided when something depends on it."""
 
-    needs = "arrays elementwise graph indexing layouts library program updates"
+    needs = "arrays graph program sizes updates"
 
     def __init__(self) -> None:
         self._maybe_views: list[MaybeView] = []
@@ -36,6 +46,12 @@ class MaybeViews(Part):
         self._maybe_views.clear()
         self.updates.check_views()
         self.graph.compute_unused()
+
+    def set_modes(self, modes: Modes) -> None:
+        """From here on NumPy raises, warns or stays silent as these say."""
+        if modes != self.graph.modes:
+            self.compute_fallible()
+            self.graph.modes = modes
 
     def reshape_value(self, value: int, shape: SequenceOf[_dvm.Dim]) -> int:
         """The value in another shape; a copy of it where its axes cannot merge as they lie."""
@@ -71,13 +87,51 @@ class MaybeViews(Part):
         )
         made.contiguous = False
         made.maybe = maybe = MaybeView(
-            base.storage.version, self.arrays.value_of(base), again, back
+            base.storage.version, self.arrays.value_of(base), again, back, lambda: self.decide(made)
         )
         made.view = lambda _base: self._in_order(maybe.content, made.order)
         self._maybe_views.append(maybe)
         if open_order:
             made.open_order = lambda: self._close_order(made)
         return made
+
+    def reshaped(self, x: Tensor, shape: SequenceOf[_dvm.Dim]) -> Tensor:
+        """Another shape in C order: a view where NumPy makes one, else a copy."""
+        line = len(shape) == 1 and self.graph.product(x.shape) == shape[0]
+        wanted = Literal(-1) if line else self.arguments_of(shape)
+        remake: tuple[Any, ...] = (x.library.reshape, [wanted])
+        order = self.kept_order(x, shape)
+        if order is not None:
+            own, stored = self.arrays.stored_shape(x), [shape[axis] for axis in order]
+            return self.arrays.view_of(
+                x,
+                shape,
+                order,
+                lambda value: self.reshape_value(value, stored),
+                lambda _base, value: self.reshape_value(value, own),
+                remake,
+                may_fail=self.graph.product(x.shape) != self.graph.product(shape),
+            )
+        return self.maybe_view(
+            x,
+            shape,
+            lambda value: self.reshape_value(self._dense(x, value), shape),
+            lambda value: self.graph.transpose_value(self.reshape_value(value, x.shape), x.order),
+            remake,
+            open_order=x.order != c_order(x.rank),
+        )
+
+    def c_ordered(self, x: Tensor, value: int) -> int:
+        """A value of `x` with its axes in C order."""
+        return self.graph.transpose_value(value, [x.order.index(axis) for axis in range(x.rank)])
+
+    def _dense(self, x: Tensor, value: int) -> int:
+        """The same in memory that can be cut into any shape."""
+        ordered = self.c_ordered(x, value)
+        return ordered if x.contiguous else self.graph.copy_value(ordered)
+
+    def arguments_of(self, shape: SequenceOf[_dvm.Dim]) -> Abstract:
+        return Sequence([Literal(d.constant) if d.constant is not None else Size(d) for d in shape])
 
     def flat_view(self, x: Tensor) -> Tensor:
         """The elements in C order, to be read and written; no array that could leave the path."""
@@ -94,7 +148,7 @@ class MaybeViews(Part):
         def write(_base: int, value: int) -> int:
             return self.graph.transpose_value(self.reshape_value(value, x.shape), x.order)
 
-        remake = (self.library.reshape, [Literal(-1)])
+        remake = (x.library.reshape, [Literal(-1)])
         dense = x.contiguous and x.order == c_order(x.rank)
         return self.arrays.view_of(x, [size], c_order(1), view, write, remake if dense else None)
 
@@ -113,15 +167,15 @@ class MaybeViews(Part):
             return
         large = [dim for dim in base.shape if dim.constant != 1]
         if base.contiguous and self._merges_apart(base, t.shape):
-            if all(self.indexing.observed(dim) > 1 for dim in large):
+            if all(self.sizes.observed(dim) > 1 for dim in large):
                 for dim in large:
-                    self.layouts.exceeds_one(dim)
+                    self.sizes.exceeds_one(dim)
                 return  # a copy
         if seen is None:
             raise refuse(reasons.MEMORY_ORDER_RESHAPE_NOT_SEEN)
-        made = self.arrays.remade(t, self.layout_register(base))
+        made = self.arrays.remade(t, self.arrays.layout_register(base))
         self.program.guard("guard_signature", made, seen, key=(made,))
-        t.axes = tuple(self.library.layout(seen)[1])
+        t.axes = tuple(t.library.layout(seen)[1])
 
     def decide(self, t: Tensor) -> None:
         """From here on the path is for calls in which it is a view, or for those with a copy."""
@@ -131,9 +185,9 @@ class MaybeViews(Part):
         order = t.order
         if t.object is None or base.object is None:
             raise refuse(reasons.VIEW_COPY_ARRAY_NOT_SEEN)
-        register = self.layout_register(base)
+        register = self.arrays.layout_register(base)
         if t.object.size:
-            is_view = bool(self.library.may_share(t.object, base.object))
+            is_view = bool(t.library.may_share(t.object, base.object))
             pair = (self.arrays.remade(t, register), register)
             self.program.guard("guard_overlap", *pair, is_view, key=pair)
             if not is_view:
@@ -145,7 +199,7 @@ class MaybeViews(Part):
                 self.program.guard("guard_truth", empty, False)
         else:  # without elements there is nothing to share, but it has a base
             is_view = True
-            self.elementwise.require_equal(self.graph.product(t.shape), self.graph.size(0))
+            self.sizes.require_equal(self.graph.product(t.shape), self.graph.size(0))
         t.maybe = t.cached = None
         if is_view:
             t.view = lambda value: self._in_order(maybe.again(value), order)
@@ -155,12 +209,11 @@ class MaybeViews(Part):
                 t.write = lambda _base, value: back(self.graph.transpose_value(value, places))
             return
         content = self._in_order(maybe.content, order)
-        if t.remake is not None and t.remake[0] is self.library.reshape:
+        if t.remake is not None and t.remake[0] is t.library.reshape:
             # A view still, of a copy of the whole in C order.
             copy = self.graph.copy_value(self.reshape_value(maybe.content, base.shape))
-            t.base = Tensor(
-                Storage(Content(copy), version=maybe.born), t.dtype, base.shape, c_order(base.rank)
-            )
+            whole = Storage(Content(copy), t.library, version=maybe.born)
+            t.base = Tensor(whole, t.dtype, base.shape, c_order(base.rank))
             t.view = lambda value: self._in_order(self.reshape_value(value, t.shape), order)
             places = [order.index(axis) for axis in range(t.rank)]
             own = base.shape
@@ -168,8 +221,9 @@ class MaybeViews(Part):
                 self.graph.transpose_value(value, places), own
             )
             return
+        library = t.library
         t.base = t.view = t.remake = None
-        t.memory = Storage(Content(self.graph.copy_value(content)), version=maybe.born)
+        t.memory = Storage(Content(self.graph.copy_value(content)), library, version=maybe.born)
 
     def decide_all(self, t: Tensor) -> None:
         """Decide this array and what it is a view of."""
@@ -177,14 +231,6 @@ class MaybeViews(Part):
         while each is not None:
             self.decide(each)
             each = each.base
-
-    def layout_register(self, t: Tensor) -> int:
-        """A host array with the strides that the program's own one has."""
-        if t.base is not None:
-            return self.arrays.remade(t, self.layout_register(t.base))
-        if t.storage.external:
-            return t.storage.register
-        return self.arrays.tensor_register(t)
 
     # ---- which axes a reshape keeps apart
 
@@ -241,11 +287,11 @@ class MaybeViews(Part):
                 ]
                 if products[0] == products[1]:
                     break
-                before, after = map(self.indexing.observed, products)
+                before, after = map(self.sizes.observed, products)
                 if before == after:
                     if not ask or not before:
                         return None
-                    self.elementwise.require_equal(*products)
+                    self.sizes.require_equal(*products)
                     break
                 side = 0 if before < after else 1
                 if not rest[side]:

@@ -6,76 +6,101 @@ array that the graph can hold become views of that one.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from dvm import reasons
+from dvm.magpy_capture.libraries import fits_graph, is_array, library_of
 from dvm.magpy_capture.library import Array
-from dvm.magpy_capture.part import Part
 from dvm.magpy_capture.path.spec import refuse
-from dvm.magpy_capture.values import (
-    Host,
-    Literal,
-    Storage,
-    Tensor,
-)
+from dvm.magpy_capture.tensors.layer import TensorPart
+from dvm.magpy_capture.values import Host, Literal, Storage, Tensor
 
 
-class SharedMemory(Part):
+class SharedMemory(TensorPart):
     """The arrays of the caller that the program has met, and which of them share memory."""
 
-    needs = "array_classes arrays heap host_arrays indexing library program shapes views writes"
+    needs = "arrays graph indexing program views"
 
     def __init__(self, joint: set[int]) -> None:
-        self.external_arrays: list[Tensor] = []
         self.opaque_arrays: list[tuple[int, Array]] = []  # as host objects alone
         self.private_arrays: list[Host] = []  # of the caller, written on the host
         self.joint = joint  # ids of arrays that are views of another
         self.wanted_joint: set[int] = set()
         self._joint_registers: list[int] = []
-
-    def has_written_arrays(self) -> bool:
-        return any(tensor.storage.written for tensor in self.external_arrays)
+        self.wanted_on_host: set[int] = set()  # ids of arrays of which no view may be in the graph
 
     def has_written(self) -> bool:
         """The same of all arrays of the caller, those too that the graph cannot hold."""
-        return bool(self.private_arrays) or self.has_written_arrays()
+        return bool(self.private_arrays) or self.arrays.has_written_arrays()
 
     def meet(self, tensor: Tensor) -> None:
         """A new array of the caller: it must not share memory with one written before."""
-        for other in self.external_arrays:
+        for other in self.arrays.external_arrays:
             if other.storage.written:
                 self._part_from(other.storage, tensor.storage)
         for private in self.private_arrays:
             self.apart(private.home, private.object, tensor.storage.register, tensor.object)
-        self.external_arrays.append(tensor)
+        self.arrays.external_arrays.append(tensor)
 
     def refuse_overlapping_itself(self, array: Array) -> None:
         """What such a write leaves follows from NumPy's order, which copies do not have."""
-        if self.library.repeated_axes(array) or self.library.overlaps_itself(array):
+        if library_of(array).repeated_axes(array) or library_of(array).overlaps_itself(array):
             raise refuse(reasons.WRITE_INTO_ARRAY_OVERLAPPING_ITSELF)
 
     def may_write(self, t: Tensor) -> None:
         self.views.decide_all(t)
         if t.storage.root is not None:
-            self.host_arrays.keep_on_host(t.storage.root)
-            if self.library.is_compound(t.storage.root):
+            self.keep_on_host(t.storage.root)
+            if library_of(t.storage.root).is_compound(t.storage.root):
                 raise refuse(reasons.WRITE_INTO_ARRAY_MASKED)
         first = not t.storage.written and t.storage.external
         if first:
             self.refuse_overlapping_itself(t.storage.object)
-            for other in self.external_arrays:
+            for other in self.arrays.external_arrays:
                 if other.storage is not t.storage:
                     self._part_from(t.storage, other.storage)
             for register, array in self.opaque_arrays:
                 self.apart(t.storage.register, t.storage.object, register, array)
-        self.writes.require_writeable(t)
+        self.require_writeable(t)
+
+    def require_writeable(self, t: Tensor) -> None:
+        """Refuses what the program may not write, or what dvm cannot."""
+        storage = t.storage
+        if storage.locked:
+            raise refuse(reasons.WRITE_INTO_ARRAY_READ_ONLY)
+        if storage.frozen:
+            raise refuse(reasons.WRITE_INTO_MEMORY_OPAQUE_CALL)
+        each: Tensor | None = t
+        while each is not None and each.base is not None:
+            if each.write is None:
+                raise refuse(reasons.WRITE_THROUGH_KIND_VIEW)
+            each = each.base
+
+    def keep_on_host(self, array: Any) -> None:
+        """Asks for all to be lowered again, if the path is refused."""
+        if type(array) in library_of(array).bare:
+            self.wanted_on_host.add(id(array))
+
+    def memory_registers(self, register: int, array: Any) -> list[tuple[int, Any]]:
+        """Registers with all that an array keeps its content in: of a masked one also the mask."""
+        found = [(register, array)]
+        for name in library_of(array).beside(array):
+            own, key = getattr(array, name), ("getattr", register, name)
+            part = self.program.step("getattr", register, name, key=key)
+            if is_array(own):
+                self.program.guard_type(part, own)
+                found.append((part, own))
+            else:  # none at all, which is one object
+                self.program.guard_is(part, own)
+        return found
 
     def _part_from(self, a: Storage, b: Storage) -> None:
         self.apart(a.register, a.object, b.register, b.object)
 
     def meet_opaque(self, register: int, array: Array) -> None:
         """The same for an array that the graph cannot hold."""
-        for other in self.external_arrays:
+        for other in self.arrays.external_arrays:
             if other.storage.written:
                 self.apart(other.storage.register, other.storage.object, register, array)
         for private in self.private_arrays:
@@ -84,31 +109,34 @@ class SharedMemory(Part):
 
     def _can_join(self, *arrays: Any) -> bool:
         """Whether all are views of one array that the graph can hold."""
-        if not all(self.library.fits_graph(array) for array in arrays):
+        if not all(map(fits_graph, arrays)):
             return False
-        owners = [self.library.owner_of(array) for array in arrays]
+        owners = [library_of(array).owner_of(array) for array in arrays]
         if any(owner is None or owner is not owners[0] for owner in owners):
             return False
-        return all(array.base is None or self.library.place_of(array) for array in arrays)
+        return all(array.base is None or library_of(array).place_of(array) for array in arrays)
 
-    def joined(self, register: int, seen: Array) -> Tensor:
-        """An array of the caller as a view of the one whose memory it is, for others are too."""
-        placed = None if seen.base is None else self.library.place_of(seen)
+    def joined(self, register: int, seen: Array, reach: Callable[..., Any]) -> Tensor:
+        """An array of the caller as a view of the one whose memory it is, for others are too.
+
+        reach: the value of an object of the caller.
+        """
+        placed = None if seen.base is None else library_of(seen).place_of(seen)
         if placed is None:  # it is the owner, or was never asked for
             tensor = self.arrays.tensor_of_array(register, seen, external=True)
             self.meet(tensor)
             return tensor
         key = ("getattr", register, "base")
-        owner = self.heap.reach(
-            lambda: self.program.step("getattr", register, "base", key=key), seen.base
-        )
+        owner = reach(lambda: self.program.step("getattr", register, "base", key=key), seen.base)
         shape, part = placed
         home = owner.storage.register
         tensor, made = owner, home
         if shape is not None:
-            tensor = self.shapes.reshape(owner, Literal(shape))
+            tensor = self.views.reshaped(owner, [self.graph.size(count) for count in shape])
             given = [home, self.program.constant(shape)]
-            made = self.program.step("call", self.program.constant(self.library.reshape), given, ())
+            made = self.program.step(
+                "call", self.program.constant(tensor.library.reshape), given, ()
+            )
         tensor = self.indexing.index(tensor, Literal(part))
         made = self.program.step("operator", "getitem", made, self.program.constant(part))
         self.program.guard("guard_view", register, made)
@@ -121,12 +149,12 @@ class SharedMemory(Part):
 
     def apart(self, one: int, a: Any, two: int, b: Any) -> None:
         meet = False
-        for first, x in self.array_classes.memory_registers(one, a):
-            for second, y in self.array_classes.memory_registers(two, b):
-                if not self.library.may_share(x, y):
+        for first, x in self.memory_registers(one, a):
+            for second, y in self.memory_registers(two, b):
+                if not library_of(x).may_share(x, y):
                     self.program.guard("guard_overlap", first, second, False, key=(first, second))
                     continue
-                overlap = self.library.share_elements(x, y)
+                overlap = library_of(x).share_elements(x, y)
                 self.program.guard("guard_shared", first, second, overlap, key=(first, second))
                 meet = meet or overlap
         if meet:
@@ -134,7 +162,7 @@ class SharedMemory(Part):
                 self.wanted_joint |= {id(a), id(b)}
             for array in (a, b, a.base, b.base):
                 if any(array is known for _, known in self.opaque_arrays):
-                    self.host_arrays.keep_on_host(array)
+                    self.keep_on_host(array)
             raise refuse(reasons.SHARED_MEMORY_WRITTEN)
 
 

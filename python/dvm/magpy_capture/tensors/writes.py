@@ -4,21 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from collections.abc import Sequence as SequenceOf
+from typing import Any
 
 from dvm import _dvm, reasons
-from dvm.magpy_capture.part import Part
 from dvm.magpy_capture.path.graphs import same_shape
 from dvm.magpy_capture.path.spec import refuse
 from dvm.magpy_capture.tensors.fresh import c_order, fresh
+from dvm.magpy_capture.tensors.layer import TensorPart
 from dvm.magpy_capture.tensors.written_parts import PartWrite
-from dvm.magpy_capture.values import (
-    Content,
-    Storage,
-    Tensor,
-)
+from dvm.magpy_capture.values import Content, Storage, Tensor
+
+#: So many parts of an array of the caller's are written one by one whatever its size; any number
+#: where there are so many bytes for each (in the recorded call), which take as long to copy.
+MOST_PARTS = 64
+BYTES_OF_PART = 1 << 12
 
 
-class Writes(Part):
+class Writes(TensorPart):
     """Writes into tensors, and into parts of the caller's arrays."""
 
     needs = "arrays elementwise graph layouts memory program updates views"
@@ -28,26 +30,11 @@ class Writes(Part):
         self.memory.may_write(t)
         storage = t.storage
         if not storage.external:
-            storage.content = Content(
-                self.after_write(t, value, self.updates.content(storage.content))
-            )
+            storage.content = Content(self.after_write(t, value, storage.content.read()))
             storage.version += 1
             storage.host = -1
             return
         self.write_part(PartWrite(t, lambda: value))
-
-    def require_writeable(self, t: Tensor) -> None:
-        """Refuses what the program may not write, or what dvm cannot."""
-        storage = t.storage
-        if storage.locked:
-            raise refuse(reasons.WRITE_INTO_ARRAY_READ_ONLY)
-        if storage.frozen:
-            raise refuse(reasons.WRITE_INTO_MEMORY_OPAQUE_CALL)
-        each: Tensor | None = t
-        while each is not None and each.base is not None:
-            if each.write is None:
-                raise refuse(reasons.WRITE_THROUGH_KIND_VIEW)
-            each = each.base
 
     def write_part(self, write: PartWrite, change: Callable[[int], int] | None = None) -> None:
         """Note a write into an array of the caller.
@@ -109,6 +96,35 @@ class Writes(Part):
             value = self.graph.copy_value(value)  # as it was at entry
         return self.graph.leave(value, "array", None if t.order == c_order(t.rank) else t.order)
 
+    def part_effect(
+        self, write: PartWrite, late: set[int], touched: set[int], views: set[int]
+    ) -> tuple[Any, ...]:
+        """The step that repeats a write on the array itself.
+
+        late: arrays that lack what was written so far. touched: contents at entry that the steps so
+        far have changed. views: gets those that it writes through.
+        """
+        self.updates.forgo(write.content)
+        place = self.place_of(write.view, write.view.storage, views)
+        original = write.original
+        if write.key >= 0:
+            return ("set_item", place, write.key, write.source)
+        if original is not None and id(original.storage) not in late:
+            return ("copyto", place, self.place_of(original, original.storage, views))
+        return ("copyto", place, self.source_of(write, touched))
+
+    def leaves_in_parts(self, storage: Storage) -> bool:
+        """Whether each write is made on the array itself, and not all of it copied there and back.
+
+        Many parts of a small array cost more than that.
+        """
+        writes = storage.writes
+        if storage.in_copy:
+            return False
+        if len(writes) > MOST_PARTS and storage.object.nbytes < len(writes) * BYTES_OF_PART:
+            return False
+        return all(write.key >= 0 or self.is_part(write) for write in writes)
+
     def write(self, t: Tensor, value: Tensor) -> None:
         """`t[...] = value`: cast (unsafe, as assignment does) and broadcast."""
         self.memory.may_write(t)
@@ -139,8 +155,9 @@ class Writes(Part):
 
     def _part_copied(self, source: Tensor, before: Content, t: Tensor) -> int:
         """The content that `source` had before, as that of `t`."""
-        value = self.part_of(source, self.updates.content(before))
-        return self.fitted(fresh(value, source.dtype, source.shape, source.order), t)
+        value = self.part_of(source, before.read())
+        own = source.library
+        return self.fitted(fresh(value, source.dtype, source.shape, source.order, library=own), t)
 
     def fitted(self, source: Tensor, t: Tensor) -> int:
         """What is written, in the shape and the order of memory of `t`."""
@@ -151,7 +168,7 @@ class Writes(Part):
                 raise refuse(reasons.VALUE_HIGHER_RANK_WRITTEN_INTO)
             kept = source.shape[extra:]
             flat = self.views.reshape_value(self.layouts.in_c_order(source), kept)
-            source = fresh(flat, source.dtype, kept)
+            source = fresh(flat, source.dtype, kept, library=source.library)
         content = self._sized(self.layouts.arranged(source, t.order), stored)
         return self.graph.broadcast_value(content, stored)
 

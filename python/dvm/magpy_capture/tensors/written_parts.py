@@ -12,8 +12,8 @@ from collections.abc import Sequence as SequenceOf
 from dataclasses import dataclass, field
 
 from dvm import _dvm
-from dvm.magpy_capture.part import Part
 from dvm.magpy_capture.path.graphs import same_shape
+from dvm.magpy_capture.tensors.layer import TensorPart
 from dvm.magpy_capture.values import Content, Tensor
 
 #: How many updates a read of a part looks through: each may cost a guard or two on every call.
@@ -42,10 +42,10 @@ class PartWrite:
     content: Content = field(default_factory=Content)
 
 
-class WrittenParts(Part):
+class WrittenParts(TensorPart):
     """Reads of parts of what was updated."""
 
-    needs = "arrays graph indexing program views"
+    needs = "arrays graph program sizes"
 
     def __init__(self) -> None:
         self.made: dict[int, tuple[list[_dvm.Dim], list[int]]] = {}  # update -> starts, steps
@@ -104,18 +104,6 @@ class WrittenParts(Part):
         self.roots.update(dict.fromkeys(passed, root))
         return root
 
-    def is_at_most(self, a: _dvm.Dim, b: _dvm.Dim) -> bool:
-        """Whether a <= b; where the sizes do not tell, the path is for one answer."""
-        difference = b - a
-        if difference.constant is not None:
-            return bool(difference.constant >= 0)
-        holds = self.indexing.observed(difference) >= 0
-        test = self.program.operate(
-            "<=", self.program.register_of_dim(a), self.program.register_of_dim(b)
-        )
-        self.program.guard("guard_truth", test, holds)
-        return holds
-
     def _is_apart(
         self,
         one: tuple[SequenceOf[_dvm.Dim], SequenceOf[int], SequenceOf[_dvm.Dim]],
@@ -132,13 +120,13 @@ class WrittenParts(Part):
         for (low, high), (other_low, other_high) in zip(*ends, strict=True):
             # Asked only where it is so, and so that an equal question comes up again.
             if self._seen_below(high, other_low):
-                return self.is_at_most(high + 1, other_low)
+                return self.sizes.is_at_most(high + 1, other_low)
             if self._seen_below(other_high, low):
-                return self.is_at_most(other_high + 1, low)
+                return self.sizes.is_at_most(other_high + 1, low)
         return False
 
     def _seen_below(self, a: _dvm.Dim, b: _dvm.Dim) -> bool:
-        return self.indexing.observed(a) < self.indexing.observed(b)
+        return self.sizes.observed(a) < self.sizes.observed(b)
 
     def _patched(
         self,
@@ -181,16 +169,16 @@ class WrittenParts(Part):
 
     def _lies_in(self, start: _dvm.Dim, count: _dvm.Dim, at: _dvm.Dim, size: _dvm.Dim) -> bool:
         """Whether start ... start + count lies in at ... at + size; asked where it is so."""
-        first, last = self.indexing.observed(start), self.indexing.observed(start + count)
-        if first < self.indexing.observed(at) or last > self.indexing.observed(at + size):
+        first, last = self.sizes.observed(start), self.sizes.observed(start + count)
+        if first < self.sizes.observed(at) or last > self.sizes.observed(at + size):
             return False
-        return self.is_at_most(at, start) and self.is_at_most(start + count, at + size)
+        return self.sizes.is_at_most(at, start) and self.sizes.is_at_most(start + count, at + size)
 
     def after(self, before: Content, change: Callable[[int], int]) -> Content:
         """The content of memory behind a write, which nobody may read whole."""
 
         def make() -> int:
-            value = self.content(before)
+            value = before.read()
             made = len(self.graph.ops)
             changed = change(value)
             content.spine = range(made, len(self.graph.ops))
@@ -199,17 +187,11 @@ class WrittenParts(Part):
         content = Content(make=make)
         return content
 
-    def content(self, content: Content) -> int:
-        """Its graph value."""
-        if content.make is not None:
-            content.value, content.make = content.make(), None
-        return content.value
-
     def check_views(self) -> None:
         """The checks of integers that views were made with, if nothing has read them."""
         for view in self.unchecked:
             if view.unchecked and view.storage.external and self.is_remade(view):
-                self.views.layout_register(view)
+                self.arrays.layout_register(view)
             elif view.unchecked:
                 self.arrays.value_of(view)
         self.unchecked.clear()

@@ -1,0 +1,142 @@
+"""What is known of the loops of a function, from one recording to the next."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from dvm import _dvm
+from dvm.magpy_capture.loops.bodies import LoopBody
+from dvm.magpy_capture.loops.code import called
+from dvm.magpy_capture.loops.recorded_loops import RecordedLoop
+from dvm.magpy_capture.path.spec import Location
+from dvm.magpy_capture.values import Abstract, Host, IteratorValue, Literal, Size, Tensor, resolve
+
+if TYPE_CHECKING:
+    from dvm.reasons import Reason
+
+#: What need not be the loop's own, for nobody can write into it.
+PLAIN = (Literal, Host, Size)
+
+
+@dataclass
+class Rolled:
+    """A loop that was rolled: its native object, what its turns do, and those lowered so far.
+
+    recorded: of the text of each graph of a turn, the sizes that the turn had.
+    """
+
+    loop: Any
+    body: LoopBody = field(default_factory=LoopBody)
+    shapes: set[int] = field(default_factory=set)
+    recorded: dict[str, dict[str, int]] = field(default_factory=dict)
+
+
+@dataclass
+class LoopHistory:
+    """What recordings of a function have told of one of its loops.
+
+    counts: of turns. reason, at: why it stays unrolled, and the line that says so.
+    first: the recording that it was met in. ends_paths: unrolled it would be another path for each
+        call, so that a path ends there.
+    scope: the globals of its function, whose identity tells it from others of the same code.
+    """
+
+    begin: Location
+    scope: dict[str, Any]
+    first: int = 0
+    counts: set[int] = field(default_factory=set)
+    rolled: Rolled | None = None
+    reason: Reason | None = None
+    at: Location = ("", 0)
+    ends_paths: bool = False
+
+    @property
+    def ways(self) -> int:
+        """How many ways its turns go, as far as is known."""
+        return 0 if self.rolled is None else _dvm.loop_state(self.rolled.loop)["paths"]
+
+    @property
+    def turns(self) -> dict[str, int]:
+        """How many ran on the machine of numbers and small arrays, and how many were replayed."""
+        state = {} if self.rolled is None else _dvm.loop_state(self.rolled.loop)
+        return {
+            "on_the_machine": state.get("turns_of_numbers", 0),
+            "replayed": state.get("turns_replayed", 0),
+        }
+
+    @property
+    def replayed_at(self) -> str:
+        """The line that the machine has no instructions for; "" if it met none."""
+        return "" if self.rolled is None else _dvm.loop_replayed_at(self.rolled.loop) or ""
+
+
+class LoopHistories(dict[Any, LoopHistory]):
+    """Those of one function, by `RecordedLoop.key`.
+
+    recordings: how many have been lowered.
+    hopeless: those that end paths, by where they begin; parts of the function share them.
+    """
+
+    def __init__(self, hopeless: dict[Location, LoopHistory] | None = None) -> None:
+        super().__init__()
+        self.recordings = 0
+        self.hopeless = {} if hopeless is None else hopeless
+
+    def meet(self, turns: RecordedLoop, begin: Location) -> LoopHistory:
+        """What is known of a loop that a call has run."""
+        if turns.key not in self:
+            known = self[turns.key] = LoopHistory(
+                begin, turns.function.__globals__, self.recordings
+            )
+            if (other := self.hopeless.get(begin)) is not None:
+                known.reason, known.at, known.ends_paths = other.reason, other.at, True
+        return self[turns.key]
+
+
+@dataclass
+class Given:
+    """An array that the loop was given: a variable or what it iterates over."""
+
+    value: Tensor
+    register: int
+    private: bool
+
+    @property
+    def is_the_callers(self) -> bool:
+        """Whether it was given the very object that the program has."""
+        return self.value.base is None and self.value.storage.register == self.register
+
+
+def sources_of(value: Abstract) -> list[Abstract]:
+    """What an iterator takes its items from, in the end."""
+    value = resolve(value)
+    if isinstance(value, IteratorValue):
+        if value.source is None:
+            return [value]
+        return [base for part in value.source[1] for base in sources_of(part)]
+    return [value]
+
+
+@dataclass
+class Entry:
+    """A loop that is rolled, where the program comes to it.
+
+    values: of its variables. private: places of those whose arrays it must have to itself.
+    source: what a `for` iterates over.
+    """
+
+    turns: RecordedLoop
+    body: LoopBody
+    values: list[Abstract]
+    private: set[int]
+    source: IteratorValue | None
+
+    @property
+    def bases(self) -> list[Abstract]:
+        """What its items come from, in the end."""
+        return [] if self.source is None else sources_of(self.source)
+
+    def variable(self, place: int) -> tuple[str, Abstract]:
+        """What it is called, and its value."""
+        return called(self.turns.loop.variables[place]), self.values[place]

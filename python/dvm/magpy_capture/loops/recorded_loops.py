@@ -1,0 +1,311 @@
+"""Finds the loops of a recording, and reads a turn of one as a recording of its own."""
+
+from __future__ import annotations
+
+import functools
+import types
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from dvm import _dvm, classes, reasons
+from dvm.magpy_capture.libraries import ARRAYS, SCALARS
+from dvm.magpy_capture.loops.code import LoopCode, called, loop_code
+from dvm.magpy_capture.objects.adopted import Unknown
+from dvm.magpy_capture.path.spec import refuse
+from dvm.magpy_capture.walk.callbacks import RESUMING
+
+#: what a turn's tuple begins with where the loop goes on; else the place where the frame went on
+NEXT = -1
+RETURNED = ""  # among the variables of a loop: what the function returns from within it
+#: kinds of events between which frames and loops are what they are
+MARKS = frozenset("enter resumes throws given leave yields header out".split())
+TEXT_ITERATORS = {type(iter(text)) for text in ("", "\u0100", b"")}
+BLANK: tuple[Any, ...] = ("", "", [], [], -1, ("", 0), False)
+
+
+@dataclass
+class RecordedLoop:
+    """A loop as it was run once.
+
+    depth: how many frames are open.
+    enter, out: the events at its beginning and behind it.
+    headers: the events before each turn, and the one before nothing was left to iterate over.
+    jumps: of turns behind some that were not recorded, the numbers that they had when they ran.
+    goes_on: where the frame went on.
+    exhausted: whether nothing was left to iterate over.
+    changed: its `changed_lists`, once they are known.
+    """
+
+    function: types.FunctionType
+    code: types.CodeType
+    begin: int
+    end: int
+    enter: int
+    depth: int
+    closed_over: frozenset[str]  # variables of functions around it, that the recording has made
+    headers: list[int] = field(default_factory=list)
+    jumps: dict[int, int] = field(default_factory=dict)
+    out: int = -1
+    goes_on: int = -1
+    exhausted: bool = False
+    changed: set[str] | None = None
+
+    @functools.cached_property
+    def loop(self) -> LoopCode:
+        return loop_code(self.code, self.begin, self.end)
+
+    @property
+    def is_for(self) -> bool:
+        return self.loop.exhausted >= 0
+
+    @property
+    def count(self) -> int:
+        """How many turns there were."""
+        return len(self.headers) - self.exhausted
+
+    def is_recorded(self, turn: int) -> bool:
+        """Not one that stands for turns which the recorder has skipped: its end comes at once."""
+        return self.event_behind(turn) > self.headers[turn] + 1
+
+    def place_of(self, number: int) -> int:
+        """Which of the headers is of the turn with this number; -1: it was skipped."""
+        place = number
+        for behind, its_number in self.jumps.items():
+            if number < its_number:
+                return place if place < behind else -1
+            place = behind + number - its_number
+        return place
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        """Equal for all runs of which a turn does the same: a function's globals matter, too."""
+        return self.code, self.begin, id(self.function.__globals__), self.closed_over
+
+    def event_behind(self, turn: int) -> int:
+        """The event that ends the turn."""
+        return self.headers[turn + 1] if turn + 1 < len(self.headers) else self.out
+
+    def first_event(self, turn: int) -> int:
+        """The first event of the turn's own: the item is an argument."""
+        return self.headers[turn] + 1 + self.is_for
+
+
+def all_turns(
+    recording: dict[str, Any], function: types.FunctionType, begin: int
+) -> list[RecordedLoop]:
+    """The loops that were run to their ends, by their beginnings."""
+    events, nodes = recording["events"], recording["nodes"]
+    functions = [function]
+    open_loops: list[RecordedLoop] = []
+    found: list[RecordedLoop] = []
+    resumed = -2  # the last of the events that begin its body
+    for number in [i for i in range(begin, len(events)) if events[i][0] in MARKS]:
+        kind, name, operands, *_ = events[number]
+        if kind == "enter":
+            if resumed == number - 1:  # the frame is open already
+                functions.pop()
+            functions.append(nodes[operands[-1]][4])
+        elif kind in RESUMING:
+            resumed = number
+            functions.append(function)  # of what a generator goes on with no loop is rolled
+        elif kind in ("leave", "yields"):
+            functions.pop()
+            if not functions:
+                break
+            while open_loops and open_loops[-1].depth > len(functions):
+                open_loops.pop()
+        elif kind == "header":
+            how, first, last, *behind = name.split()
+            code = nodes[operands[0]][4]
+            if how == "enter":
+                closed_over = frozenset(code.co_freevars) & frozenset(events[number][3])
+                frame = (number, len(functions), closed_over)
+                made = RecordedLoop(functions[-1], code, int(first), int(last), *frame)
+                open_loops.append(made)
+            if open_loops and open_loops[-1].begin == int(first) and open_loops[-1].code is code:
+                if behind:
+                    open_loops[-1].jumps[len(open_loops[-1].headers)] = int(behind[0])
+                open_loops[-1].headers.append(number)
+        elif kind == "out":
+            first, goes_on = map(int, name.split())
+            if open_loops and open_loops[-1].begin == first:
+                done = open_loops.pop()
+                done.out, done.goes_on = number, goes_on
+                done.exhausted = tuple(events[done.headers[-1] + 1][:2]) == ("next", "exhausted")
+                if done.function.__code__ is done.code:
+                    found.append(done)
+        elif kind == "given" and resumed == number - 1:
+            resumed = number
+    return sorted(found, key=lambda turns: turns.enter)
+
+
+def is_of_constants(recording: dict[str, Any], turns: RecordedLoop) -> bool:
+    """Whether it goes over the same numbers whenever it is run."""
+    events, nodes = recording["events"], recording["nodes"]
+    if not turns.is_for:
+        return False
+    origin, made, *_ = nodes[events[turns.headers[0] + 1][2][0]]
+    if origin != "event" or events[made][0] != "iter":
+        return False
+    origin, made, *_ = nodes[events[made][2][0]]
+    if origin != "event":
+        return bool(origin == "constant")
+    kind, _, operands, *_ = events[made]
+    is_range = kind == "call" and nodes[operands[0]][4] is range
+    return is_range and all(nodes[operand][0] == "constant" for operand in operands[1:])
+
+
+def branches_on_values(recording: dict[str, Any], turns: RecordedLoop) -> bool:
+    """Whether a turn went its way for what was computed: then each count is many paths."""
+    events, nodes = recording["events"], recording["nodes"]
+
+    def is_computed(node: int) -> bool:
+        origin, made, _, _, seen, _ = nodes[node]
+        if isinstance(seen, (*ARRAYS, *SCALARS)):
+            return True
+        compared = origin == "event" and events[made][0] == "compare"
+        return compared and any(map(is_number_or_letter, events[made][2]))
+
+    def is_number_or_letter(node: int) -> bool:
+        """Whether calls differ in it, mostly: a float, or a piece of a text."""
+        origin, made, _, _, seen, _ = nodes[node]
+        piece = origin == "event" and events[made][0] in ("next", "subscript", "unpack")
+        return type(seen) is float or (piece and type(seen) in (str, bytes))
+
+    first, end = turns.first_event(0), turns.event_behind(0)
+    return any(
+        kind == "branch" and is_computed(operands[0]) for kind, _, operands, *_ in events[first:end]
+    )
+
+
+def goes_through_text(recording: dict[str, Any], turns: RecordedLoop) -> bool:
+    """Whether the items are those of a text, which is another one in each call, mostly."""
+    if not turns.is_for:
+        return False
+    iterator = recording["events"][turns.headers[0] + 1][2][0]
+    return type(recording["nodes"][iterator][4]) in TEXT_ITERATORS
+
+
+def variables_at(event: tuple[Any, ...]) -> Iterator[tuple[str, int, int]]:
+    """Of a header, or behind a loop: each variable with its node before and its new one."""
+    _, _, operands, keywords, *_ = event
+    half = len(keywords)
+    return zip(keywords, operands[1 : 1 + half], operands[1 + half :], strict=True)
+
+
+def changed_lists(recording: dict[str, Any], turns: RecordedLoop) -> set[str]:
+    """The variables that are lists which do not hold throughout what they held at first sight."""
+    events, nodes = recording["events"], recording["nodes"]
+    marks = [events[number] for number in (*turns.headers, turns.out)]
+    return {
+        name
+        for mark in marks
+        for name, _, node in variables_at(mark)
+        if issubclass(type(nodes[node][4]), list) and nodes[node][5] is None
+    }
+
+
+def turn_recording(recording: dict[str, Any], turns: RecordedLoop, turn: int) -> dict[str, Any]:
+    """The turn as the recording of a function of the loop's variables and the item.
+
+    It returns NEXT, or the place where the frame went on, and the variables that matter there.
+    Numbers of events stay what they are, for nodes refer to them.
+
+    Raises:
+        NotCapturable: where it uses a value that is no variable of the loop.
+    """
+    loop, events = turns.loop, recording["events"]
+    nodes = list(recording["nodes"])
+    begin, end = turns.first_event(turn), turns.event_behind(turn)
+    known: set[int] = set()
+    first: dict[int, int] = {}  # of a node that another loop has made, the one that it was
+    snapshots = dict(recording["snapshots"])
+    if turns.changed is None:
+        turns.changed = changed_lists(recording, turns)
+    changed = turns.changed
+
+    def argument(node: int, place: int) -> None:
+        _, _, _, _, seen, snapshot = nodes[node]
+        nodes[node] = ("argument", place, "", None, seen, snapshot)
+        known.add(node)
+        for name in loop.variables[place : place + 1]:  # and not the item
+            if name in changed:
+                snapshots[id(seen)] = Unknown(called(name))
+
+    def is_inside(node: int) -> bool:
+        origin, index, *_ = nodes[node]
+        if node in known or origin in ("constant", "global", "closure", "default"):
+            return True
+        return bool(origin == "event" and index >= begin)
+
+    def check(used: list[int]) -> None:
+        for node in used:
+            if not is_inside(node):
+                raise refuse(reasons.LOOP_OUTSIDE, classes.name_of(type(nodes[node][4])))
+
+    for name, _, node in variables_at(events[turns.headers[turn]]):
+        if name in loop.variables:
+            argument(node, loop.variables.index(name))
+    if turns.is_for:
+        kind, _, _, _, item, _, followed = events[begin - 1]
+        if kind != "next" or followed or item < 0:
+            raise refuse(reasons.LOOP_OVER, "what is followed")
+        argument(item, len(loop.variables))
+    for number in range(begin, end):
+        event = events[number]
+        if event[0] in ("header", "out"):  # of variables that nobody reads nothing is known
+            for _, old, new in variables_at(event):
+                first[new] = first.get(old, old)
+                known.update([new] if is_inside(old) else [])
+            continue
+        check(event[2])
+        if event[4] >= 0:
+            known.add(event[4])
+
+    def constant(value: Any) -> int:
+        nodes.append(("constant", 0, "", None, value, None))
+        return len(nodes) - 1
+
+    after = events[end]
+    values = {name: node for name, node, _ in variables_at(after)}
+    for name, _, node in variables_at(events[turns.headers[turn]]):
+        last = values.get(name, -1)
+        if name in loop.variables and name not in loop.stored and first.get(last, last) != node:
+            raise refuse(reasons.LOOP_VARIABLE, name, "set by a function within")
+    goes_on = NEXT if end != turns.out else turns.goes_on
+    names: tuple[str, ...] = loop.carried if goes_on == NEXT else loop.outliving(goes_on)
+    if RETURNED in values:
+        names = (*names, RETURNED)
+    parts = [constant(goes_on)]
+    for name in names:
+        parts.append(values[name] if name in values else constant(_dvm.MISSING))
+    made: tuple[Any, ...] = ("tuple", "", parts, [], len(nodes), after[5], False)
+    check(parts)
+    nodes.append(("event", end, "", None, tuple(nodes[part][4] for part in parts), None))
+    return {
+        "nodes": nodes,
+        "events": [*[BLANK] * begin, *events[begin:end], made],
+        "begin": begin,
+        "variables": len(loop.variables),
+        "loops": [each for each in recording["loops"] if begin <= each.enter and each.out < end],
+        "snapshots": snapshots,
+        "result": len(nodes) - 1,
+        "aborted": "",
+        "aborted_at": ("", 0),
+    }
+
+
+def shape_of(recording: dict[str, Any], turns: RecordedLoop, turn: int) -> int:
+    """A number that is equal for turns which did the same with values of the same kinds."""
+    events, nodes = recording["events"], recording["nodes"]
+    begin, end = turns.first_event(turn), turns.event_behind(turn)
+    _, _, operands, keywords, *_ = events[turns.headers[turn]]
+    objects = [id(nodes[node][4]) for node in operands[1 + len(keywords) :]]
+    return hash(
+        (
+            *map(objects.index, objects),
+            end == turns.out and turn + 1 == turns.count and turns.goes_on,
+            _dvm.shape_of_turn(nodes, events, begin, end),
+        )
+    )

@@ -1,0 +1,1 @@
+"""Objects of the program: its own and the caller's."""

@@ -1,0 +1,119 @@
+"""Texts and lengths of the caller's: known by value, until calls bring several for one place.
+
+A path is of one value of a text, for a text mostly says which of several things to do. Where calls
+differ in one, a path for each would be captured, up to the limit of paths. So a text whose place
+brought another value before is lowered as what it may be, a text of any value: what the program
+asks of it (its length, a comparison, an entry of a dict) is computed on each call, and a branch on
+that is a guard on the outcome. If such a path cannot be had, texts are known by value again.
+
+Likewise how long a list is that grows from call to call, if the program asks before it looks at
+the elements; and which element of a list or tuple is asked for, in turns of a loop from the first.
+
+A long text is of any value from the first: it is data, and a path that compared it would keep it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from dvm import classes
+from dvm.magpy_capture.path.layer import PathPart
+from dvm.magpy_capture.path.program import is_long_text
+from dvm.magpy_capture.values import Abstract, Host, Literal
+
+Route = tuple[Any, ...]
+
+
+@dataclass
+class ValueHistory:
+    """What the calls of a function that were captured have brought.
+
+    values: per place, what the first of them brought.
+    varying: places that brought another.
+    pinned: places at which only a known value can be lowered.
+    """
+
+    values: dict[Route, Any] = field(default_factory=dict)
+    varying: set[Route] = field(default_factory=set)
+    pinned: set[Route] = field(default_factory=set)
+
+
+class Varying(PathPart):
+    """The texts, lengths and places of one call."""
+
+    needs = "program"
+
+    def __init__(self, known: ValueHistory, in_turn: bool) -> None:
+        self.known = known
+        self.in_turn = in_turn  # of a loop
+        self.met: dict[Route, Any] = {}
+        self.opened: set[Route] = set()
+
+    def adopt(self, register: int, seen: str | bytes) -> Abstract:
+        """A text of the caller's that a register holds."""
+        if is_long_text(seen) or self._is_open(self._route(register), seen):
+            self.program.guard_type(register, seen)
+            return Host(register, seen)
+        self.program.guard("guard_value", register, seen, key=(register,))
+        return Literal(seen, identical=False)
+
+    def is_open_length(self, register: int, seen: int) -> bool:
+        """Whether a container in a register may have any length, and not only that one."""
+        return self._is_open(self._varies_in_turns(("len", self._route(register))), seen)
+
+    def is_open_index(self, register: int, seen: int) -> bool:
+        """Whether what a register holds may be any place of a list, and not only that one."""
+        return self._is_open(self._varies_in_turns(("index", self._route(register))), seen)
+
+    def _varies_in_turns(self, place: Route) -> Route:
+        """That place; in a turn of a loop it is taken to vary from the first."""
+        if self.in_turn:
+            self.known.varying.add(place)
+        return place
+
+    def _is_open(self, place: Route, seen: Any) -> bool:
+        if _differ(self.met.setdefault(place, seen), seen):  # several, as items of an iterator
+            self.known.pinned.add(place)
+        if _differ(self.known.values.setdefault(place, seen), seen):
+            self.known.varying.add(place)
+        if not self._varies(place) or place in self.known.pinned:
+            return False
+        self.opened.add(place)
+        return True
+
+    def _varies(self, place: Route) -> bool:
+        """Whether it, or what it was found in, is another one in other calls, or turns."""
+        parts = [part for part in place if isinstance(part, tuple)]
+        return place in self.known.varying or any(map(self._varies, parts))
+
+    def pin(self) -> bool:
+        """Take by value from now on what this lowering did not; False if there is nothing."""
+        self.known.pinned |= self.opened
+        return bool(self.opened)
+
+    def _route(self, register: int) -> Route:
+        """How a value is reached from the arguments, the same in all lowerings of the function."""
+        step = self.program.maker_of(register)
+        if step is None:
+            return (register,)
+        name, _, *operands = step
+        if name == "argument":  # by its place among them, which is no register
+            return (name, *operands)
+        return (name, *(self._operand(each, register) for each in operands))
+
+    def _operand(self, operand: Any, register: int) -> Any:
+        """An operand of a step: where the register is from, or several are, or a constant."""
+        if type(operand) is int and operand < register:
+            return self._route(operand)
+        if type(operand) is list:
+            return tuple(self._operand(each, register) for each in operand)
+        return operand if type(operand) in (int, str) else classes.name_of(type(operand))
+
+
+def _differ(one: Any, other: Any) -> bool:
+    """Whether they are not equal; to compare a string with bytes may warn."""
+    return type(one) is not type(other) or one != other
+
+
+__all__ = ["ValueHistory", "Varying"]

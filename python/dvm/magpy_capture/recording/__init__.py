@@ -1,0 +1,1 @@
+"""What was recorded of one call: its events with their results, as data."""

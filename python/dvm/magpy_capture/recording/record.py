@@ -1,0 +1,40 @@
+"""The events of the recorded call, and the objects that were seen at its nodes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dvm.magpy_capture.libraries import is_plain_array
+from dvm.magpy_capture.recording.layer import RecordingPart
+
+#: attributes of arrays that say how they lie, and what their elements are
+LAYOUT = frozenset(("shape", "strides", "dtype"))
+
+
+class Record(RecordingPart):
+    """One recording. A node is a number; its object is that of the recorded call."""
+
+    def __init__(self, recording: dict[str, Any]) -> None:
+        self.recording = recording
+        self.events: list[Any] = recording["events"]
+        self.nodes = recording["nodes"]
+        # Of an array that the program gave another shape or dtype, by its id: a view of it as it
+        # was before. The recorded object itself is as it was left.
+        self.came: dict[int, Any] = {}
+        self.shaped: set[int] = set()  # ids of both
+        for kind, name, operands, *_ in self.events[recording.get("begin", 0) :]:
+            if kind == "store_attribute" and name in LAYOUT:
+                left = self.nodes[operands[0]][4]
+                if id(left) in recording["snapshots"] and is_plain_array(left):
+                    self.came[id(left)] = recording["snapshots"][id(left)]
+                    self.shaped |= {id(left), id(self.came[id(left)])}
+
+    def seen(self, node: int) -> Any:
+        """The object at a node, as it came."""
+        return self.as_it_came(self.nodes[node][4]) if node >= 0 else None
+
+    def as_it_came(self, seen: Any) -> Any:
+        return self.came.get(id(seen), seen) if self.came else seen
+
+
+__all__ = ["Record"]

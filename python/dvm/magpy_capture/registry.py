@@ -1,0 +1,162 @@
+"""What functions mean: each is registered where it is written.
+
+    @means(np.kron)
+    def kron(self, a: Abstract, b: Abstract) -> Tensor: ...
+
+The arguments are abstract values, by position and by name as the program gave them; the signature
+is that of the function itself, but for `seen`: what the recorded call returned, by that name alone
+where it is asked for. An array method is named as np.ndarray has it. What raises
+NotCapturable has no meaning in that form: NumPy's own function is called then.
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable, Iterable
+from typing import Any, Protocol, TypeVar
+
+from dvm.classes import mro_of
+from dvm.magpy_capture.libraries import ARRAYS
+
+Meaning = Callable[..., Any]
+Handler = TypeVar("Handler", bound=Meaning)
+
+
+class Meanings(Protocol):
+    """Who has registered what: the way up from a call to the part that knows it."""
+
+    def holder(self, meaning: Meaning) -> Any:
+        """What the meaning of a function is given first."""
+
+    def handler(self, kind: str) -> Any:
+        """What lowers events of that kind."""
+
+
+#: those that are told what the recorded call returned, by the name `seen`
+SEEING: set[Meaning] = set()
+#: function -> what it means: a method of a part of the lowering
+FUNCTIONS: dict[Any, Meaning] = {}
+#: the same of array methods, by name
+METHODS: dict[str, Meaning] = {}
+
+
+def means(*things: Any) -> Callable[[Handler], Handler]:
+    """Register what all these functions, classes and array methods mean."""
+
+    def register(handler: Handler) -> Handler:
+        for thing in things:
+            if isinstance(thing, types.MethodDescriptorType) and thing.__objclass__ in ARRAYS:
+                METHODS[thing.__name__] = handler
+            else:
+                FUNCTIONS[thing] = handler
+        code = handler.__code__
+        if "seen" in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]:
+            SEEING.add(handler)
+        return handler
+
+    return register
+
+
+#: function -> what calls of it mean, as one of many: told (function, positional, named, seen)
+CALLS: dict[Any, Meaning] = {}
+#: kind of function -> the same
+CALLS_OF: dict[type, Meaning] = {}
+#: kind of abstract value -> what calls of its methods mean: (base, name, positional, named, seen)
+METHODS_OF: dict[Any, Meaning] = {}
+#: kind of object, by its id -> how one is read: (register, seen, external)
+ADOPTS: dict[int, Meaning] = {}
+#: kind of context manager -> what entering it means: (manager)
+ENTERED: dict[type, Meaning] = {}
+#: kind of abstract value -> what its attributes are: (base, name, seen)
+ATTRIBUTES_OF: dict[type, Meaning] = {}
+
+
+def _registers(table: dict[Any, Meaning], keys: Iterable[Any]) -> Callable[[Handler], Handler]:
+    def register(handler: Handler) -> Handler:
+        table.update(dict.fromkeys(keys, handler))
+        return handler
+
+    return register
+
+
+def calls_of_each(functions: Iterable[Any]) -> Callable[[Handler], Handler]:
+    """Register what calls of any of these functions mean."""
+    return _registers(CALLS, functions)
+
+
+def calls_of(*kinds: type) -> Callable[[Handler], Handler]:
+    """Register what calls of functions of these types mean."""
+    return _registers(CALLS_OF, kinds)
+
+
+def methods_of(*kinds: type, names: Iterable[str] = ()) -> Callable[[Handler], Handler]:
+    """Register what calls of methods mean, of these kinds of abstract values.
+
+    names: of some methods alone, which a kind has in another way than those it inherits from.
+    """
+    return _registers(METHODS_OF, [(k, name) for k in kinds for name in names] or kinds)
+
+
+def attributes_of(*kinds: type) -> Callable[[Handler], Handler]:
+    """Register what attributes are, of these kinds of abstract values."""
+    return _registers(ATTRIBUTES_OF, kinds)
+
+
+def adopts(*kinds: type) -> Callable[[Handler], Handler]:
+    """Register how objects of these classes are read: the caller's own if they are external.
+
+    By id, for a metaclass may say what the hash of a class is.
+    """
+    return _registers(ADOPTS, map(id, kinds))
+
+
+def entered(*kinds: type) -> Callable[[Handler], Handler]:
+    """Register what `with` does with managers of these kinds of abstract values."""
+    return _registers(ENTERED, kinds)
+
+
+def all_meanings() -> set[Meaning]:
+    """All that are registered."""
+    tables: list[dict[Any, Meaning]] = [FUNCTIONS, METHODS, CALLS, CALLS_OF, METHODS_OF, ADOPTS]
+    return {each for table in (*tables, ATTRIBUTES_OF, ENTERED) for each in table.values()}
+
+
+def of_kind(table: dict[type, Meaning], kind: type) -> Meaning | None:
+    """The row of the class, or of the nearest that it inherits from."""
+    for cls in mro_of(kind):
+        if (meaning := table.get(cls)) is not None:
+            return meaning
+    return None
+
+
+def method_of(kind: type, name: str) -> Meaning | None:
+    """What calls of that method mean, of the kind of abstract value or the nearest it is one of."""
+    for cls in mro_of(kind):
+        if (meaning := METHODS_OF.get((cls, name)) or METHODS_OF.get(cls)) is not None:
+            return meaning
+    return None
+
+
+__all__ = [
+    "ADOPTS",
+    "ATTRIBUTES_OF",
+    "CALLS",
+    "CALLS_OF",
+    "ENTERED",
+    "FUNCTIONS",
+    "METHODS",
+    "METHODS_OF",
+    "SEEING",
+    "Meaning",
+    "Meanings",
+    "adopts",
+    "all_meanings",
+    "attributes_of",
+    "calls_of",
+    "calls_of_each",
+    "entered",
+    "means",
+    "method_of",
+    "methods_of",
+    "of_kind",
+]

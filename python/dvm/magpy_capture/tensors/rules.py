@@ -1,0 +1,53 @@
+"""What a library of arrays rules: the way up from tensors to what is its own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence as SequenceOf
+from typing import Any, Protocol
+
+from dvm.magpy_capture.tensors.fresh import Order
+from dvm.magpy_capture.values import Abstract, Tensor
+
+
+class Rules(Protocol):
+    """Promotion, the order of results in memory, and operators."""
+
+    def operand(self, operand: Abstract, dtype: str) -> Tensor:
+        """`operand` as a tensor of `dtype`, as arithmetic has it."""
+
+    def result_order(self, operands: SequenceOf[Tensor], rank: int) -> Order:
+        """The memory order of an elementwise result."""
+
+    def copied_order(self, t: Tensor) -> Order:
+        """The memory order of a copy, where none is asked for."""
+
+    def operator(self, name: str, operands: list[Abstract]) -> Tensor:
+        """`a + b` and its kin, or `abs(a)`, of which one is a tensor."""
+
+    def is_integer_scalar(self, *values: Abstract) -> bool:
+        """Whether all are integer scalars (truths, too), at least one of them the library's own."""
+
+    def written(
+        self, function: Any, positional: list[Abstract], named: dict[str, Abstract]
+    ) -> list[Abstract]:
+        """The arguments that a call of a function of the host writes into."""
+
+    def is_opaque_class(self, cls: type) -> bool:
+        """Whether operators on its arrays run the library's own code, on every call."""
+
+    def is_array_class(self, thing: Any) -> bool:
+        """Whether it is such a class itself, which the library is given to make arrays of."""
+
+    def require_plain(self, function: Any) -> None:
+        """Where it calls a function of the user's for each element: it may only compute."""
+
+    def compute(
+        self, kind: str, name: str, operands: list[Abstract], seen: Any, *, in_place: bool = False
+    ) -> Abstract:
+        """An operator of the language, of which one operand is a tensor: "binary", "compare"..."""
+
+    def written_at(self, function: Any, positional: list[Abstract]) -> bool:
+        """Write where a function of the host would, at places; False: that is left to it."""
+
+
+__all__ = ["Rules"]
