@@ -294,7 +294,8 @@ PyObject* CompiledFunction::plain(const Call& call, const Times& begin, const Or
   const double load = load_of(call);
   const Times middle = times();
   PyObject* result = original();
-  policy_.plain(load, since(middle), begin.wall == 0 ? 0 : middle.cpu - begin.cpu);
+  const bool counts = begin.wall != 0 && present_stance() == Stance::default_;
+  policy_.plain(load, since(middle), counts ? middle.cpu - begin.cpu : 0);
   return result;
 }
 
