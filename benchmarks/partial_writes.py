@@ -153,6 +153,21 @@ def many_rows(x, g):
 
 
 @form
+def elements_in_a_loop(x, i):
+    for k in range(1, 40):
+        x[i, k] = 0.5 * x[i, k - 1] + 1
+
+
+@form
+def rows_in_a_loop(x, i):
+    total = 0.0
+    for k in range(40):
+        x[i + k, :8] += 1
+        total += x[i + k, 0]
+    return total
+
+
+@form
 def pad(x):
     return np.pad(x, 1)
 

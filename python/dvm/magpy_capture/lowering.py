@@ -95,7 +95,7 @@ class Lowering:
             "loop_lists": ("begin" in recording,),
             "written_beside": ("begin" in recording,),
             "loops": (recording, function, found, loops, lower),
-            "varying": (varying, "begin" in recording),
+            "varying": (recording, varying),
         }
         try:
             lowering = IDLE.pop()

@@ -135,7 +135,7 @@ def hamming(a, b):
     return differing
 
 
-@called_with(lambda number: (text(number, 10000), text(number + 50, 10000)))
+@called_with(lambda number: (text(number, 6000), text(number + 50, 6000)))
 def hamming_by_place(a, b):
     return sum(1 for i in range(len(a)) if a[i] != b[i])
 
@@ -165,7 +165,7 @@ def n_body(positions, velocities, masses, count):
     return positions
 
 
-@called_with(lambda number: ((rng(number).random((48, 48)) < 0.12).astype(np.int64), 200))
+@called_with(lambda number: ((rng(number).random((48, 48)) < 0.12).astype(np.int64), 90))
 def settled(grid, most):
     steps = 0
     for steps in range(most):

@@ -10,10 +10,12 @@ Likewise how long a list is that grows from call to call, if the program asks be
 the elements; and which element of a list or tuple is asked for, in turns of a loop from the first.
 
 A long text is of any value from the first: it is data, and a path that compared it would keep it.
+So is one of which the call took many characters by their places.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -23,6 +25,8 @@ from dvm.magpy_capture.path.program import is_long_text
 from dvm.magpy_capture.values import Abstract, Host, Literal
 
 Route = tuple[Any, ...]
+#: So many characters taken of a text say that it is data.
+MANY_PLACES = 16
 
 
 @dataclass
@@ -44,15 +48,19 @@ class Varying(PathPart):
 
     needs = "program"
 
-    def __init__(self, known: ValueHistory, in_turn: bool) -> None:
+    def __init__(self, recording: dict[str, Any], known: ValueHistory) -> None:
         self.known = known
-        self.in_turn = in_turn  # of a loop
+        self.in_turn = "begin" in recording  # of a loop
+        self._read_by_place = _texts_read_by_place(recording)
         self.met: dict[Route, Any] = {}
         self.opened: set[Route] = set()
 
     def adopt(self, register: int, seen: str | bytes) -> Abstract:
         """A text of the caller's that a register holds."""
-        if is_long_text(seen) or self._is_open(self._route(register), seen):
+        route = self._route(register)
+        if id(seen) in self._read_by_place:
+            self.known.varying.add(route)
+        if is_long_text(seen) or self._is_open(route, seen):
             self.program.guard_type(register, seen)
             return Host(register, seen)
         self.program.guard("guard_value", register, seen, key=(register,))
@@ -109,6 +117,20 @@ class Varying(PathPart):
         if type(operand) is list:
             return tuple(self._operand(each, register) for each in operand)
         return operand if type(operand) in (int, str) else classes.name_of(type(operand))
+
+
+def _texts_read_by_place(recording: dict[str, Any]) -> set[int]:
+    """The ids of texts of which the call has taken many characters, one by one."""
+    if "read_by_place" not in recording:
+        nodes = recording["nodes"]
+        counts = Counter(
+            id(nodes[operands[0]][4])
+            for kind, _, operands, *_ in recording["events"]
+            if kind == "subscript" and type(nodes[operands[0]][4]) in (str, bytes)
+        )
+        recording["read_by_place"] = {each for each, count in counts.items() if count > MANY_PLACES}
+    found: set[int] = recording["read_by_place"]
+    return found
 
 
 def _differ(one: Any, other: Any) -> bool:
