@@ -12,7 +12,7 @@ from dvm.compiling import Options
 from dvm.explaining.lines import Answers
 from dvm.explaining.why_not_fused import Separation
 from dvm.explaining.why_recompiled import Recompilation
-from dvm.magpy_capture.loops.known import KnownLoops
+from dvm.magpy_capture.loops.histories import LoopHistories
 from dvm.reasons import Reason
 from dvm.splitting.compiled_parts import Cut
 
@@ -70,7 +70,7 @@ class Compiled(Generic[_P, _R]):
     parts: tuple[Callable[..., Any], ...] | None
     cut: Cut | None  # how it came to its parts
     moved_from: Cut | None  # it is a part that a Cut moved out of another
-    loops: KnownLoops
+    loops: LoopHistories
     @property
     def stats(self) -> Stats: ...
     @property

@@ -132,6 +132,21 @@ def test_diffs_shown_fit_the_tables() -> None:
     assert shown > 8
 
 
+def test_python_shown_as_added_is_there() -> None:
+    """What a newcomer would write, line by line."""
+    page = (ROOT / "docs/architecture.md").read_text("utf-8")
+    shown = 0
+    for block in re.findall(r"^```diff\n(.*?)^```", page, re.S | re.M):
+        for part in re.split(r"^ (?=\S+/)", block, flags=re.M)[1:]:
+            name, _, added = part.partition("\n")
+            if name.endswith(".py"):
+                text = (ROOT / name).read_text("utf-8")
+                for line in re.findall(r"^[+](.+)$", added, re.M):
+                    assert line in text, (name, line)
+                    shown += 1
+    assert shown > 30
+
+
 def commands(page: Path) -> list[str]:
     """The commands of a page: indented lines, without what explains them, and `make ...`."""
     text = page.read_text("utf-8")

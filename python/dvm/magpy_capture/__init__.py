@@ -3,12 +3,16 @@
 The native tracer (cpp/capture) records; `lower` gives each recorded event its meaning and writes
 the steps of the path. What it does not understand ends the path in a fallback with a reason.
 
-path     the steps of a path, its registers and guards; the graph and its segments; its end
-events   what was recorded, in order: calls, operators, branches, lookups
-loops    turns of a loop as one body
-python   objects of the caller and of the program: containers, functions, instances, exceptions
-tensors  arrays as such: memory, views, writes, reductions
-numpy    what is NumPy's alone: promotion, order of memory, error state, its functions
+The folders are layers, bottom up: each uses only those before it (docs/architecture.md).
+
+recording  what was recorded, as data
+values     what is known of each value
+path       the steps of a path, its registers and guards; the graph and its segments; the ledger
+tensors    arrays of any library: memory, views, writes, reductions
+objects    objects of the caller and of the program: containers, instances, identity
+meanings   what functions mean: Python's own, and NumPy's
+walk       the way through the events: calls, operators, lookups, branches; the end of the path
+loops      turns of a loop as one body
 """
 
 from __future__ import annotations
@@ -19,11 +23,11 @@ from typing import Any
 
 from dvm import _dvm
 from dvm.annotating import annotated_leaves, leaf_packages
-from dvm.magpy_capture.loops.known import KnownLoops
+from dvm.magpy_capture.loops.histories import LoopHistories
 from dvm.magpy_capture.lower import lower as lower_recording
 from dvm.magpy_capture.meanings.numpy.tables import leaves
 from dvm.magpy_capture.path.spec import NotCapturable, OutOfTime, PathSpec
-from dvm.magpy_capture.path.varying import KnownValues
+from dvm.magpy_capture.path.varying import ValueHistory
 
 __all__ = ["NotCapturable", "OutOfTime", "PathSpec", "lower", "refresh_leaves"]
 
@@ -47,7 +51,7 @@ def lower(compiled: Any, recording: dict[str, Any], nanos: int | None = None) ->
     options = compiled.options
     spec = PathSpec(options.target, options.numerics, options.precision)
     has_paths = compiled.stats.captures > 0
-    loops = vars(compiled).setdefault("loops", KnownLoops())
+    loops = vars(compiled).setdefault("loops", LoopHistories())
     loops.recordings += 1
     lower_recording(
         spec,
@@ -56,6 +60,6 @@ def lower(compiled: Any, recording: dict[str, Any], nanos: int | None = None) ->
         deadline,
         has_paths=has_paths,
         loops=loops,
-        varying=vars(compiled).setdefault("varying", KnownValues()),
+        varying=vars(compiled).setdefault("varying", ValueHistory()),
     )
     return spec

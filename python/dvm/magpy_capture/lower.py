@@ -8,11 +8,11 @@ from typing import Any
 
 from dvm import _dvm, classes, reasons
 from dvm.magpy_capture.libraries import LIBRARIES
-from dvm.magpy_capture.loops.known import KnownLoops
+from dvm.magpy_capture.loops.histories import LoopHistories
 from dvm.magpy_capture.lowering import Lowering
 from dvm.magpy_capture.path.graphs import Modes
 from dvm.magpy_capture.path.spec import NotCapturable, OutOfTime, PathSpec, Steps
-from dvm.magpy_capture.path.varying import KnownValues
+from dvm.magpy_capture.path.varying import ValueHistory
 from dvm.magpy_capture.recording.findings import Findings
 
 
@@ -23,8 +23,8 @@ def lower(
     deadline: float = math.inf,
     *,
     has_paths: bool = False,
-    loops: KnownLoops | None = None,
-    varying: KnownValues | None = None,
+    loops: LoopHistories | None = None,
+    varying: ValueHistory | None = None,
 ) -> None:
     """Fill `spec` with the steps of the recorded path of `function`; it may end in a fallback.
 
@@ -36,8 +36,8 @@ def lower(
     """
     entry: Modes = LIBRARIES[0].error_state()
     found = Findings()
-    known = KnownLoops() if loops is None else loops
-    known_values = KnownValues() if varying is None else varying
+    known = LoopHistories() if loops is None else loops
+    known_values = ValueHistory() if varying is None else varying
     while True:
         lowering = Lowering.begin(
             spec, recording, function, entry, found, deadline, has_paths, known, known_values, lower

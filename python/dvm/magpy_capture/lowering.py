@@ -9,14 +9,14 @@ from typing import Any
 
 from dvm.magpy_capture.libraries import LIBRARIES
 from dvm.magpy_capture.loops.gathering import gather
-from dvm.magpy_capture.loops.known import KnownLoops
+from dvm.magpy_capture.loops.histories import LoopHistories
 from dvm.magpy_capture.loops.layer import LoopPart
 from dvm.magpy_capture.loops.rolling import Loops
 from dvm.magpy_capture.part import CLASSES, Part
 from dvm.magpy_capture.path.graphs import Graphs, Modes
 from dvm.magpy_capture.path.program import Program
 from dvm.magpy_capture.path.spec import PathSpec
-from dvm.magpy_capture.path.varying import KnownValues, Varying
+from dvm.magpy_capture.path.varying import ValueHistory, Varying
 from dvm.magpy_capture.recording.findings import Findings
 from dvm.magpy_capture.registry import Meaning, all_meanings
 from dvm.magpy_capture.walk.walk import Walk
@@ -74,8 +74,8 @@ class Lowering:
         found: Findings,
         deadline: float,
         has_paths: bool,
-        loops: KnownLoops,
-        varying: KnownValues,
+        loops: LoopHistories,
+        varying: ValueHistory,
         lower: Callable[..., None],
     ) -> Lowering:
         if "snapshots" not in recording:

@@ -9,17 +9,16 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 import torch
-from torch._decomp import core_aten_decompositions
 from torch._dynamo.backends.common import aot_autograd
 from torch._guards import TracingContext
-from torch._prims_common import suggest_memory_format
 from torch.fx import GraphModule
 from torch.optim.optimizer import register_optimizer_step_post_hook
 
 from dvm import _dvm, errors
 from dvm.compiling import NUMERICS, PRECISIONS
-from dvm.torch import aten, graphs, layouts
+from dvm.torch import graphs, layouts
 from dvm.torch.builder import DTYPES
+from dvm.torch.decompositions import decompositions
 from dvm.torch.partition import partition
 from dvm.torch.reports import GraphRecord
 from dvm.torch.symbols import Untranslatable
@@ -136,32 +135,6 @@ def backend(
         # Some of torch's decompositions refuse what their ops take, complex numbers mostly. Where
         # they are not to blame, the same error comes again.
         return compiled({})
-
-
-@functools.cache
-def decompositions() -> dict[Any, Any]:
-    """Core ATen's, but for attention, and for what the table of ops has a row of its own for."""
-    table: dict[Any, Any] = dict(core_aten_decompositions())
-    for op in list(table):
-        name = str(op)
-        if name in aten.ROWS or name.startswith("aten.scaled_dot_product_attention"):
-            del table[op]
-    for op in (torch.ops.aten.roll.default, torch.ops.aten.max_unpool2d.default):
-        table[op] = _keeping_format(table[op])
-    return table
-
-
-def _keeping_format(decompose: Callable[..., torch.Tensor]) -> Callable[..., torch.Tensor]:
-    """Return a decomposition whose result lies as eager's does where that is channels_last.
-
-    The third argument are axes or sizes; without axes an op sees no more than a row of elements.
-    """
-
-    def made(x: torch.Tensor, second: Any, third: Sequence[int] = ()) -> torch.Tensor:
-        result = decompose(x, second, third)
-        return result.contiguous(memory_format=suggest_memory_format(x)) if third else result
-
-    return made
 
 
 def compile_graph(

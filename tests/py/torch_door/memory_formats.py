@@ -158,7 +158,7 @@ class Called(nn.Module):
 def _attention(x: Tensor) -> Tensor:
     """Over places, with channels as features, as diffusers' blocks do it."""
     batch, channels, height, width = x.shape
-    tokens = x.view(batch, channels, height * width).transpose(1, 2)
+    tokens = x.reshape(batch, channels, height * width).transpose(1, 2)
     made = F.scaled_dot_product_attention(tokens, tokens, tokens)
     return made.transpose(-1, -2).reshape(batch, channels, height, width)
 

@@ -13,8 +13,8 @@ namespace dvm::capture::numbers {
 
 struct Slot;
 
-// A variable of the loop between two turns: a number, or an object where it has none, which an item
-// of Items that has rows has only when it is asked for.
+// A variable of the loop between two turns: a number or, where it has no `type`, an object. A row
+// of an array that the loop goes over becomes an object only when somebody asks for it.
 struct Variable {
   std::optional<Type> type;
   Cell number = {.i = 0};

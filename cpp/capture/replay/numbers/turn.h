@@ -29,8 +29,8 @@ class Turn {
 
   // For the turns that follow one which left these registers; false: it does not fit.
   bool fill(std::vector<Ref> registers);
-  // For the turns from the one with these arguments on, though none was replayed: of its steps
-  // those alone are run of which the others take the results for granted.
+  // For the turns from the one with these arguments on, though none was replayed: it runs only the
+  // steps whose results the turns themselves rely on.
   bool prepare(PyObject* const* arguments);
   void empty();
   bool has_arrays() const { return !steps_.empty(); }

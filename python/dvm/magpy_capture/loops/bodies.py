@@ -17,7 +17,7 @@ from dvm.magpy_capture.loops.looks import (
     Origins,
     function_of,
 )
-from dvm.magpy_capture.loops.turns import NEXT
+from dvm.magpy_capture.loops.recorded_loops import NEXT
 from dvm.magpy_capture.path.spec import refuse
 from dvm.magpy_capture.values.kinds import NUMBERS, is_number, is_view_type, may_be_view
 
@@ -37,7 +37,7 @@ MAKES = (FETCHES | COMPUTES | {"argument", "constant", "shape", "item", "iterate
 
 
 @dataclass
-class Body:
+class LoopBody:
     """What all turns known so far do.
 
     written: places of the variables into whose arrays they write.
@@ -94,7 +94,7 @@ class Body:
         steps: Sequence[tuple[Any, ...]],
         carried: Sequence[int],
         variables: int,
-        within: Mapping[int, Body],
+        within: Mapping[int, LoopBody],
     ) -> None:
         """Note what the turn with these steps does.
 
@@ -169,7 +169,7 @@ class Body:
             raise refuse(reasons.LOOP_EFFECT, effect(name))
 
     def _look_into(
-        self, within: Body, given: Sequence[int], iterated: int, origins: dict[int, Origins]
+        self, within: LoopBody, given: Sequence[int], iterated: int, origins: dict[int, Origins]
     ) -> None:
         """Note what a loop of the turn finds in what the turn was given."""
         self.fetches = self.fetches or within.fetches
@@ -180,7 +180,7 @@ class Body:
 
     def _fill(
         self,
-        within: Body,
+        within: LoopBody,
         given: Sequence[int],
         iterated: int,
         made: dict[int, tuple[Any, ...]],

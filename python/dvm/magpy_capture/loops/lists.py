@@ -9,21 +9,14 @@ from __future__ import annotations
 from typing import Any
 
 from dvm import reasons
-from dvm.magpy_capture.loops.known import PLAIN, Entry
+from dvm.magpy_capture.loops.histories import PLAIN, Entry
 from dvm.magpy_capture.loops.layer import LoopPart
-from dvm.magpy_capture.loops.turns import Turns
+from dvm.magpy_capture.loops.recorded_loops import RecordedLoop
 from dvm.magpy_capture.objects.made_lists import is_of_numbers
 from dvm.magpy_capture.objects.open_lists import is_open_list
 from dvm.magpy_capture.path.program import describe
 from dvm.magpy_capture.path.spec import refuse
-from dvm.magpy_capture.values import (
-    Abstract,
-    ListValue,
-    RangeValue,
-    Sequence,
-    Tensor,
-    resolve,
-)
+from dvm.magpy_capture.values import Abstract, ListValue, RangeValue, Sequence, Tensor, resolve
 
 
 class LoopLists(LoopPart):
@@ -127,7 +120,7 @@ class LoopLists(LoopPart):
             self._open(entry.turns, name, value, filled[id(value)])
             value.of_numbers = of_numbers
 
-    def _open(self, turns: Turns, name: str, value: ListValue, register: int) -> None:
+    def _open(self, turns: RecordedLoop, name: str, value: ListValue, register: int) -> None:
         """Only the replay knows what is in it: it may be handed on, and changed."""
 
         def load() -> list[Any]:
@@ -142,7 +135,9 @@ class LoopLists(LoopPart):
         if value.object is not None:
             self.heap.remember(value.object, value, register)
 
-    def made_by_turn(self, turns: Turns, name: str, register: int, seen: list[Any]) -> ListValue:
+    def made_by_turn(
+        self, turns: RecordedLoop, name: str, register: int, seen: list[Any]
+    ) -> ListValue:
         """A list that a turn has made: no other variable is it, and in it are no others' arrays."""
         entry, registers, made = self._entered[turns.enter]
         refusal = refuse(reasons.LOOP_VARIABLE, name, "an object of type list")

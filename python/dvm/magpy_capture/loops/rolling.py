@@ -18,11 +18,11 @@ from typing import Any
 from dvm import _dvm, classes, reasons
 from dvm.magpy_capture.libraries import fits_graph, is_array, library_of
 from dvm.magpy_capture.library import Array
-from dvm.magpy_capture.loops.known import PLAIN, Entry, Given, KnownLoops, Rolled
+from dvm.magpy_capture.loops.histories import PLAIN, Entry, Given, LoopHistories, Rolled
 from dvm.magpy_capture.loops.layer import LoopPart
-from dvm.magpy_capture.loops.turns import (
+from dvm.magpy_capture.loops.recorded_loops import (
     RETURNED,
-    Turns,
+    RecordedLoop,
     all_turns,
     branches_on_values,
     goes_through_text,
@@ -36,7 +36,7 @@ from dvm.magpy_capture.objects.open_lists import is_open_list
 from dvm.magpy_capture.path.loop_policy import LoopPolicy
 from dvm.magpy_capture.path.program import describe
 from dvm.magpy_capture.path.spec import NotCapturable, PathSpec, refuse
-from dvm.magpy_capture.path.varying import KnownValues
+from dvm.magpy_capture.path.varying import ValueHistory
 from dvm.magpy_capture.recording.findings import Findings
 from dvm.magpy_capture.values import (
     Abstract,
@@ -74,7 +74,7 @@ class Loops(LoopPart, LoopPolicy):
         recording: dict[str, Any],
         function: Any,
         found: Findings,
-        known: KnownLoops,
+        known: LoopHistories,
         lower: Callable[..., None],
     ) -> None:
         self._lower = lower  # what is within a loop
@@ -83,8 +83,8 @@ class Loops(LoopPart, LoopPolicy):
         self.known = known
         self.found = found
         self.given_up: set[int] = set()  # first events of loops that turned out not to roll
-        self._chosen: dict[int, Turns] = {}  # by the first event
-        self._rolled: list[Turns] = []
+        self._chosen: dict[int, RecordedLoop] = {}  # by the first event
+        self._rolled: list[RecordedLoop] = []
         self._iterators: set[int] = set()  # nodes of what they iterate over
         self._is_turn = "begin" in recording  # the recording is one of another loop
         self.rolled_events = 0  # that are not lowered one by one
@@ -114,7 +114,7 @@ class Loops(LoopPart, LoopPolicy):
             if turns.is_for:
                 self._iterators.add(events[turns.headers[0] + 1][2][0])
 
-    def _is_wanted(self, turns: Turns) -> bool:
+    def _is_wanted(self, turns: RecordedLoop) -> bool:
         known = self.known[turns.key]
         if known.reason is not None:
             return False
@@ -189,7 +189,7 @@ class Loops(LoopPart, LoopPolicy):
 
     # ---- the bodies
 
-    def _roll(self, turns: Turns) -> None:
+    def _roll(self, turns: RecordedLoop) -> None:
         self._check_state(turns)
         known, loop = self.known[turns.key], turns.loop
         rolled = known.rolled
@@ -207,7 +207,7 @@ class Loops(LoopPart, LoopPolicy):
         self._rolled.append(turns)
         self.callbacks.number = turns.out + 1
 
-    def _check_state(self, turns: Turns) -> None:
+    def _check_state(self, turns: RecordedLoop) -> None:
         """What a turn is given must be all that the program has done so far."""
         outer = set(turns.code.co_freevars) & set(turns.loop.variables) - turns.closed_over
         if turns.function is not self.function and outer:
@@ -217,7 +217,7 @@ class Loops(LoopPart, LoopPolicy):
         if self.ledger.stores:
             raise refuse(reasons.LOOP_STATE, "a global or a closure")
 
-    def _lower_turns(self, turns: Turns, rolled: Rolled) -> None:
+    def _lower_turns(self, turns: RecordedLoop, rolled: Rolled) -> None:
         """Lower those that no path is known for; at most some, the others may do the same."""
         missed = _dvm.loop_state(rolled.loop)["missed_turn"]
         before, ways = rolled.body.state(), self._ways()
@@ -233,7 +233,7 @@ class Loops(LoopPart, LoopPolicy):
             _dvm.loop_changed(rolled.loop)
             raise refuse(reasons.LOOP_STUCK) if stuck else refuse(reasons.LOOP_WAYS, MOST_WAYS)
 
-    def _lower_some(self, turns: Turns, rolled: Rolled, missed: int) -> int:
+    def _lower_some(self, turns: RecordedLoop, rolled: Rolled, missed: int) -> int:
         """How many were lowered: the one that was missed, the last, and those of new shapes."""
         last = turns.count - 1
         missed = turns.place_of(missed) if missed >= 0 else missed
@@ -259,12 +259,12 @@ class Loops(LoopPart, LoopPolicy):
         """How many ways turns of all loops go, so far."""
         return sum(known.ways for known in self.known.values())
 
-    def _lower_turn(self, turns: Turns, turn: int, rolled: Rolled) -> None:
+    def _lower_turn(self, turns: RecordedLoop, turn: int, rolled: Rolled) -> None:
         own, loop = self.program.spec, turns.loop
         spec = PathSpec(own.target, own.numerics, own.precision)
         recording = turn_recording(self.recording, turns, turn)
         carried = [loop.variables.index(name) for name in loop.carried]
-        known = KnownValues(varying={("argument", place) for place in self._varying(turns)})
+        known = ValueHistory(varying={("argument", place) for place in self._varying(turns)})
         deadline = self.program.deadline
         self._lower(spec, recording, turns.function, deadline, loops=self.known, varying=known)
         if spec.reason:
@@ -277,7 +277,7 @@ class Loops(LoopPart, LoopPolicy):
             raise refuse(reasons.LOOP_EFFECT, "cannot be compiled")
         rolled.recorded |= spec.recorded
 
-    def _varying(self, turns: Turns) -> set[int]:
+    def _varying(self, turns: RecordedLoop) -> set[int]:
         """Where a text may be another one in each turn or call: among variables, or the item."""
         loop = turns.loop
         places = {loop.variables.index(name) for name in loop.carried} | {len(loop.variables)}
@@ -289,7 +289,7 @@ class Loops(LoopPart, LoopPolicy):
 
     # ---- the step
 
-    def _step(self, turns: Turns, rolled: Rolled) -> None:
+    def _step(self, turns: RecordedLoop, rolled: Rolled) -> None:
         loop, events = turns.loop, self.recording["events"]
         private = rolled.body.private(len(loop.variables))
         nodes = {name: node for name, node, _ in variables_at(events[turns.enter])}
@@ -450,7 +450,7 @@ class Loops(LoopPart, LoopPolicy):
 
     # ---- behind the loop
 
-    def _read_behind(self, turns: Turns, nodes: dict[str, int]) -> list[Abstract]:
+    def _read_behind(self, turns: RecordedLoop, nodes: dict[str, int]) -> list[Abstract]:
         """What the program has made that something behind the loop reads, as far as is known."""
         events, values = self.recording["events"], self.recorded.values
         read = {node for event in events[turns.out + 1 :] for node in event[2]}
@@ -462,7 +462,9 @@ class Loops(LoopPart, LoopPolicy):
         known = [values[node] for node in read | before if node in values]
         return [value for value in known if not isinstance(value, Unread)]
 
-    def _leave(self, turns: Turns, made: int, nodes: dict[str, int], given: list[Given]) -> None:
+    def _leave(
+        self, turns: RecordedLoop, made: int, nodes: dict[str, int], given: list[Given]
+    ) -> None:
         """The path is for calls that leave the loop where this one did."""
         for each in given:
             each.version = each.value.storage.version
@@ -484,7 +486,7 @@ class Loops(LoopPart, LoopPolicy):
             self.recorded.values[node] = Unread(read, seen)
 
     def _result(
-        self, turns: Turns, name: str, made: int, place: int, seen: Any, given: list[Given]
+        self, turns: RecordedLoop, name: str, made: int, place: int, seen: Any, given: list[Given]
     ) -> Abstract:
         """What a variable is behind the loop."""
         try:
@@ -493,7 +495,7 @@ class Loops(LoopPart, LoopPolicy):
             self.give_up(turns, refusal)
             raise
 
-    def give_up(self, turns: Turns, refusal: NotCapturable) -> None:
+    def give_up(self, turns: RecordedLoop, refusal: NotCapturable) -> None:
         """All is lowered again without rolling it."""
         if self.memory.wanted_told - self.found.told_apart:
             return  # it is refused for what is open behind another loop, which will not be again
@@ -520,7 +522,7 @@ class Loops(LoopPart, LoopPolicy):
         return self.program.step("item", made, place, key=("item", made, place))
 
     def _adopted(
-        self, turns: Turns, name: str, register: int, seen: Any, given: list[Given]
+        self, turns: RecordedLoop, name: str, register: int, seen: Any, given: list[Given]
     ) -> Abstract:
         if is_array(seen):
             return self._array(turns, name, register, seen, given)
@@ -577,7 +579,7 @@ class Loops(LoopPart, LoopPolicy):
         )
 
     def _array(
-        self, turns: Turns, name: str, register: int, seen: Array, given: list[Given]
+        self, turns: RecordedLoop, name: str, register: int, seen: Array, given: list[Given]
     ) -> Abstract:
         """An array: one that the loop was given, or another one, which may be the caller's.
 

@@ -12,24 +12,17 @@ from typing import TYPE_CHECKING, Any
 
 from dvm import reasons
 from dvm.magpy_capture.loops.bodies import FETCHES
-from dvm.magpy_capture.loops.known import PLAIN
+from dvm.magpy_capture.loops.histories import PLAIN
 from dvm.magpy_capture.loops.layer import LoopPart
 from dvm.magpy_capture.loops.looks import ELSEWHERE
 from dvm.magpy_capture.objects.made_lists import is_of_numbers
 from dvm.magpy_capture.objects.open_lists import is_open_list
 from dvm.magpy_capture.path.program import describe
 from dvm.magpy_capture.path.spec import refuse
-from dvm.magpy_capture.values import (
-    Abstract,
-    ListValue,
-    Literal,
-    RangeValue,
-    Sequence,
-    Tensor,
-)
+from dvm.magpy_capture.values import Abstract, ListValue, Literal, RangeValue, Sequence, Tensor
 
 if TYPE_CHECKING:
-    from dvm.magpy_capture.loops.known import Entry
+    from dvm.magpy_capture.loops.histories import Entry
 
 
 class WrittenBeside(LoopPart):

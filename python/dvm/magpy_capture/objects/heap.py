@@ -23,10 +23,7 @@ from dvm.magpy_capture.libraries import (
     is_single,
     library_of,
 )
-from dvm.magpy_capture.objects.derived import (
-    base_of,
-    is_plain_tuple,
-)
+from dvm.magpy_capture.objects.derived import base_of, is_plain_tuple
 from dvm.magpy_capture.objects.layer import ObjectPart
 from dvm.magpy_capture.path.spec import refuse
 from dvm.magpy_capture.registry import ADOPTS, Meaning

@@ -29,7 +29,7 @@ from dvm.magpy_capture.values import (
     Size,
     SliceValue,
     Tensor,
-    own_register,
+    caller_register,
     resolve,
 )
 from dvm.magpy_capture.values.kinds import class_attribute, is_nan
@@ -122,7 +122,7 @@ class Identity(ObjectPart):
             return
         if any(isinstance(value, Tensor) and value.maybe is not None for value in (a, b)):
             raise refuse(reasons.IDENTITY_MAY_BE_VIEW_COPY)
-        registers = [own_register(value) for value in (a, b)]
+        registers = [caller_register(value) for value in (a, b)]
         if all(register >= 0 for register in registers):
             self.program.guard("guard_same", *registers, seen)  # all of a tuple is the tuple itself
 

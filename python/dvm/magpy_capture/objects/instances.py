@@ -8,11 +8,7 @@ from typing import Any
 
 from dvm import _dvm, classes, reasons
 from dvm.classes import is_mutable_class, mro_of, names_in
-from dvm.magpy_capture.objects.derived import (
-    SLOTS,
-    field_of,
-    inherited,
-)
+from dvm.magpy_capture.objects.derived import SLOTS, field_of, inherited
 from dvm.magpy_capture.objects.layer import ObjectPart
 from dvm.magpy_capture.path.program import describe
 from dvm.magpy_capture.path.spec import refuse
@@ -150,7 +146,7 @@ class Instances(ObjectPart):
         holder = self._shared_holder(cls, name)
         if holder is None:
             if not is_constant(found) and not isinstance(found, types.ModuleType):
-                self.program.own(found, classes.name_of(cls))  # such as its __annotations__
+                self.program.make_local(found, classes.name_of(cls))  # such as its __annotations__
             return Literal(found)
 
         def fetch() -> int:
@@ -166,7 +162,7 @@ class Instances(ObjectPart):
 
     def _shared_holder(self, cls: type, name: str) -> type | None:
         """Where a look-up leaves the classes that only this call has; None: one of them has it."""
-        while self.program.is_own(cls):
+        while self.program.is_local(cls):
             if name in names_in(cls):
                 return None
             cls = cls.__base__  # type: ignore[assignment]
@@ -205,7 +201,7 @@ class Instances(ObjectPart):
 
     def guard_bases(self, cls: type) -> None:
         """The class inherits from what it does now: setting __bases__ makes a new __mro__."""
-        while self.program.is_own(cls):
+        while self.program.is_local(cls):
             cls = cls.__base__  # type: ignore[assignment]
         if is_mutable_class(cls):
             holder = self.program.constant(cls)

@@ -42,8 +42,8 @@ from dvm.magpy_capture.values import (
     Size,
     SliceValue,
     Tensor,
+    caller_register,
     of_key,
-    own_register,
     resolve,
 )
 
@@ -102,7 +102,9 @@ class Program(PathPart):
         self._names: list[tuple[Any, ...]] | None = None
         self._guarded: set[tuple[Any, ...]] = set()
         self.kept: list[Any] = []  # objects whose identity is part of a key
-        self._own: dict[int, tuple[str, Location]] = {}  # by id: of what only the recorded call has
+        self._local: dict[
+            int, tuple[str, Location]
+        ] = {}  # by id: of what only the recorded call has
         self.symbol_homes: dict[str, tuple[int, int]] = {}  # symbol -> (array's register, axis)
         self._dim_registers: dict[_dvm.Dim, int] = {}  # -> register of a Python int
         self.int_homes: dict[str, int] = {}  # symbol -> register of a Python int
@@ -159,18 +161,18 @@ class Program(PathPart):
 
     # ---- what only the recorded call has
 
-    def own(self, thing: Any, name: str) -> None:
+    def make_local(self, thing: Any, name: str) -> None:
         """A class that the program defines, or a part of it: another call has another one."""
         self.kept.append(thing)
-        self._own.setdefault(id(thing), (name, self.at))
+        self._local.setdefault(id(thing), (name, self.at))
 
-    def is_own(self, thing: Any) -> bool:
-        return id(thing) in self._own
+    def is_local(self, thing: Any) -> bool:
+        return id(thing) in self._local
 
     def check_shared(self, thing: Any) -> None:
         """What a step holds is the same on every call."""
-        if self._own and id(thing) in self._own:
-            name, at = self._own[id(thing)]
+        if self._local and id(thing) in self._local:
+            name, at = self._local[id(thing)]
             raise NotCapturable(reasons.LOCAL_CLASS_LEAVES(name), at)
 
     # ---- guards
@@ -242,7 +244,7 @@ class Program(PathPart):
             return self.step("call", maker, [made], ())
         if isinstance(value, (ListValue, SetValue, DictValue, Instance)):
             return self.container_register(value)
-        if isinstance(value, IdNumber) and (own := own_register(value.of)) >= 0:
+        if isinstance(value, IdNumber) and (own := caller_register(value.of)) >= 0:
             return self.step("call", self.constant(id), [own], ())
         if isinstance(value, OpenSet) and not value.changed:
             return value.register

@@ -24,13 +24,13 @@ from dvm.magpy_capture.path.layer import PathPart
 from dvm.magpy_capture.path.program import is_long_text
 from dvm.magpy_capture.values import Abstract, Host, Literal
 
-Place = tuple[Any, ...]
+Route = tuple[Any, ...]
 #: So many characters taken of a text say that it is data.
 MANY_PLACES = 16
 
 
 @dataclass
-class KnownValues:
+class ValueHistory:
     """What the calls of a function that were captured have brought.
 
     values: per place, what the first of them brought.
@@ -38,9 +38,9 @@ class KnownValues:
     pinned: places at which only a known value can be lowered.
     """
 
-    values: dict[Place, Any] = field(default_factory=dict)
-    varying: set[Place] = field(default_factory=set)
-    pinned: set[Place] = field(default_factory=set)
+    values: dict[Route, Any] = field(default_factory=dict)
+    varying: set[Route] = field(default_factory=set)
+    pinned: set[Route] = field(default_factory=set)
 
 
 class Varying(PathPart):
@@ -48,19 +48,19 @@ class Varying(PathPart):
 
     needs = "program"
 
-    def __init__(self, recording: dict[str, Any], known: KnownValues) -> None:
+    def __init__(self, recording: dict[str, Any], known: ValueHistory) -> None:
         self.known = known
         self.in_turn = "begin" in recording  # of a loop
         self._read_by_place = _texts_read_by_place(recording)
-        self.met: dict[Place, Any] = {}
-        self.opened: set[Place] = set()
+        self.met: dict[Route, Any] = {}
+        self.opened: set[Route] = set()
 
     def adopt(self, register: int, seen: str | bytes) -> Abstract:
         """A text of the caller's that a register holds."""
-        place = self._place(register)
+        route = self._route(register)
         if id(seen) in self._read_by_place:
-            self.known.varying.add(place)
-        if is_long_text(seen) or self._is_open(place, seen):
+            self.known.varying.add(route)
+        if is_long_text(seen) or self._is_open(route, seen):
             self.program.guard_type(register, seen)
             return Host(register, seen)
         self.program.guard("guard_value", register, seen, key=(register,))
@@ -68,19 +68,19 @@ class Varying(PathPart):
 
     def is_open_length(self, register: int, seen: int) -> bool:
         """Whether a container in a register may have any length, and not only that one."""
-        return self._is_open(self._varies_in_turns(("len", self._place(register))), seen)
+        return self._is_open(self._varies_in_turns(("len", self._route(register))), seen)
 
     def is_open_index(self, register: int, seen: int) -> bool:
         """Whether what a register holds may be any place of a list, and not only that one."""
-        return self._is_open(self._varies_in_turns(("index", self._place(register))), seen)
+        return self._is_open(self._varies_in_turns(("index", self._route(register))), seen)
 
-    def _varies_in_turns(self, place: Place) -> Place:
+    def _varies_in_turns(self, place: Route) -> Route:
         """That place; in a turn of a loop it is taken to vary from the first."""
         if self.in_turn:
             self.known.varying.add(place)
         return place
 
-    def _is_open(self, place: Place, seen: Any) -> bool:
+    def _is_open(self, place: Route, seen: Any) -> bool:
         if _differ(self.met.setdefault(place, seen), seen):  # several, as items of an iterator
             self.known.pinned.add(place)
         if _differ(self.known.values.setdefault(place, seen), seen):
@@ -90,7 +90,7 @@ class Varying(PathPart):
         self.opened.add(place)
         return True
 
-    def _varies(self, place: Place) -> bool:
+    def _varies(self, place: Route) -> bool:
         """Whether it, or what it was found in, is another one in other calls, or turns."""
         parts = [part for part in place if isinstance(part, tuple)]
         return place in self.known.varying or any(map(self._varies, parts))
@@ -100,7 +100,7 @@ class Varying(PathPart):
         self.known.pinned |= self.opened
         return bool(self.opened)
 
-    def _place(self, register: int) -> Place:
+    def _route(self, register: int) -> Route:
         """How a value is reached from the arguments, the same in all lowerings of the function."""
         step = self.program.maker_of(register)
         if step is None:
@@ -113,7 +113,7 @@ class Varying(PathPart):
     def _operand(self, operand: Any, register: int) -> Any:
         """An operand of a step: where the register is from, or several are, or a constant."""
         if type(operand) is int and operand < register:
-            return self._place(operand)
+            return self._route(operand)
         if type(operand) is list:
             return tuple(self._operand(each, register) for each in operand)
         return operand if type(operand) in (int, str) else classes.name_of(type(operand))
@@ -138,4 +138,4 @@ def _differ(one: Any, other: Any) -> bool:
     return type(one) is not type(other) or one != other
 
 
-__all__ = ["KnownValues", "Varying"]
+__all__ = ["ValueHistory", "Varying"]

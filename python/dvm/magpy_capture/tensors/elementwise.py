@@ -7,9 +7,7 @@ from collections.abc import Sequence as SequenceOf
 from dvm import _dvm
 from dvm.magpy_capture.tensors.fresh import Order, c_order, fresh
 from dvm.magpy_capture.tensors.layer import TensorPart
-from dvm.magpy_capture.values import (
-    Tensor,
-)
+from dvm.magpy_capture.values import Tensor
 
 
 class Elementwise(TensorPart):

@@ -8,9 +8,7 @@ from dvm import reasons
 from dvm.magpy_capture.path.spec import refuse
 from dvm.magpy_capture.tensors.fresh import Order, c_order, fresh
 from dvm.magpy_capture.tensors.layer import TensorPart
-from dvm.magpy_capture.values import (
-    Tensor,
-)
+from dvm.magpy_capture.values import Tensor
 
 
 class Layouts(TensorPart):

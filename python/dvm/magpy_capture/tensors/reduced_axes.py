@@ -8,10 +8,7 @@ from dvm import reasons
 from dvm.magpy_capture.path.spec import refuse
 from dvm.magpy_capture.tensors.fresh import adjacent_runs, fresh
 from dvm.magpy_capture.tensors.layer import TensorPart
-from dvm.magpy_capture.values import (
-    Literal,
-    Tensor,
-)
+from dvm.magpy_capture.values import Literal, Tensor
 
 
 class ReducedAxes(TensorPart):

@@ -14,12 +14,7 @@ from dvm.magpy_capture.libraries import fits_graph, is_array, library_of
 from dvm.magpy_capture.library import Array
 from dvm.magpy_capture.path.spec import refuse
 from dvm.magpy_capture.tensors.layer import TensorPart
-from dvm.magpy_capture.values import (
-    Host,
-    Literal,
-    Storage,
-    Tensor,
-)
+from dvm.magpy_capture.values import Host, Literal, Storage, Tensor
 
 
 class SharedMemory(TensorPart):

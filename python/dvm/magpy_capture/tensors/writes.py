@@ -12,11 +12,7 @@ from dvm.magpy_capture.path.spec import refuse
 from dvm.magpy_capture.tensors.fresh import c_order, fresh
 from dvm.magpy_capture.tensors.layer import TensorPart
 from dvm.magpy_capture.tensors.written_parts import PartWrite
-from dvm.magpy_capture.values import (
-    Content,
-    Storage,
-    Tensor,
-)
+from dvm.magpy_capture.values import Content, Storage, Tensor
 
 #: So many parts of an array of the caller's are written one by one whatever its size; any number
 #: where there are so many bytes for each (in the recorded call), which take as long to copy.

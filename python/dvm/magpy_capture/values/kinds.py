@@ -26,11 +26,7 @@ from dvm.magpy_capture.libraries import (
     is_scalar,
     owned,
 )
-from dvm.magpy_capture.values import (
-    Abstract,
-    Literal,
-    resolve,
-)
+from dvm.magpy_capture.values import Abstract, Literal, resolve
 from dvm.magpy_capture.values.plain import PLAIN, PURE, imported
 
 #: What is found where a name is not bound.

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dvm.magpy_capture.values.sequences import next_order
-
-if TYPE_CHECKING:
-    pass
 
 
 @dataclass(eq=False)

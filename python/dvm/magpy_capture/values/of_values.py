@@ -30,7 +30,7 @@ def is_none(value: Abstract) -> bool:
     return is_literal(value, None)
 
 
-def own_register(value: Abstract) -> int:
+def caller_register(value: Abstract) -> int:
     """The register of an object of the caller, or -1 for one the program made."""
     if isinstance(value, Tensor):
         return value.storage.register if value.base is None else -1
@@ -48,4 +48,4 @@ def of_key(key: Any) -> Abstract:
     return Literal(key)
 
 
-__all__ = ["is_literal", "is_none", "of_key", "own_register", "resolve"]
+__all__ = ["caller_register", "is_literal", "is_none", "of_key", "resolve"]

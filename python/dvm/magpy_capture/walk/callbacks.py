@@ -43,7 +43,7 @@ from dvm.magpy_capture.values import (
 )
 from dvm.magpy_capture.values.kinds import GETTERS, MISSING, class_attribute, own_attribute
 from dvm.magpy_capture.values.tables import PURE
-from dvm.magpy_capture.walk.callees import FUNCTIONS
+from dvm.magpy_capture.walk.followed import FUNCTIONS
 from dvm.magpy_capture.walk.layer import WalkPart
 from dvm.magpy_capture.walk.recorded import Operands
 
@@ -61,7 +61,7 @@ class Callbacks(WalkPart, Caller):
     """Runs over the events, and into the bodies of callbacks where a value asks for them."""
 
     needs = (
-        "callees calls exceptions flow generators host_operations instances library outputs "
+        "calls exceptions flow followed generators host_operations instances library outputs "
         "program python record recorded walk"
     )
 
@@ -226,7 +226,7 @@ class Callbacks(WalkPart, Caller):
     def _call_back(
         self, callee: Abstract, positional: list[Abstract], named: dict[str, Abstract]
     ) -> Abstract:
-        callee, positional, named = self.callees.reached(callee, positional, named)
+        callee, positional, named = self.followed.reached(callee, positional, named)
         if isinstance(callee, Literal) and isinstance(callee.object, type):
             return self._make(callee, positional, named)
         return self._run(callee, positional, named)
@@ -278,7 +278,7 @@ class Callbacks(WalkPart, Caller):
         named: dict[str, Abstract],
     ) -> None:
         """Bind the values that C code gave, and enter the body."""
-        self.callees.enter_function(function)
+        self.followed.enter_function(function)
         for value in self._bound(function, positional, named):
             kind, _, _, _, node, *_ = self.record.events[self.number]
             assert kind == "given"

@@ -23,9 +23,7 @@ from dvm.magpy_capture.libraries import (
     is_scalar,
     writes,
 )
-from dvm.magpy_capture.meanings.python.contexts import (
-    expectation,
-)
+from dvm.magpy_capture.meanings.python.contexts import expectation
 from dvm.magpy_capture.meanings.python.randoms import owner_of as generator_of
 from dvm.magpy_capture.objects.derived import base_of, inherited, is_plain_tuple, kind_of
 from dvm.magpy_capture.objects.open_lists import is_open_list
@@ -54,13 +52,7 @@ from dvm.magpy_capture.values import (
     SuperValue,
     resolve,
 )
-from dvm.magpy_capture.values.kinds import (
-    GETTERS,
-    class_attribute,
-    is_constant,
-    is_fixed,
-    name_of,
-)
+from dvm.magpy_capture.values.kinds import GETTERS, class_attribute, is_constant, is_fixed, name_of
 from dvm.magpy_capture.values.tables import CLOCKS, EVENT_OF, PURE
 from dvm.magpy_capture.walk.layer import WalkPart
 
@@ -75,7 +67,7 @@ class Calls(WalkPart):
     """Asks those who may know what a call means, in order."""
 
     needs = (
-        "annotated array_classes callees caller containers contexts deques exceptions graph "
+        "annotated array_classes caller containers contexts deques exceptions followed graph "
         "host_operations identity instances lookups meanings memory methods opaque open_lists "
         "operator_events outputs packages per_element program randoms recorded sets "
         "ufunc_methods"
@@ -267,7 +259,7 @@ class Calls(WalkPart):
         self, callee: Instance, positional: list[Abstract], named: Named, seen: Any
     ) -> Abstract:
         """One that the program found: it is looked into on each call."""
-        partial = self.callees.opened_partial(callee)
+        partial = self.followed.opened_partial(callee)
         given = {**partial.named, **named}
         return self.call(partial.function, [*partial.positional, *positional], given, seen)
 

@@ -10,7 +10,7 @@ import types
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dvm import reasons
 from dvm.magpy_capture.objects.derived import base_of, inherited, kind_of
@@ -48,9 +48,6 @@ from dvm.magpy_capture.values import (
 from dvm.magpy_capture.values.kinds import class_attribute
 from dvm.magpy_capture.walk.layer import WalkPart
 
-if TYPE_CHECKING:
-    pass
-
 #: Steps that can miss: never after `commit`.
 FETCHES = (
     *("variable", "cell", "cell_of", "contents", "preset", "attribute", "item", "key", "cached"),
@@ -70,7 +67,7 @@ class Effects(WalkPart):
     """Materialises what outlives the path. Containers are built after `commit`, arrays before."""
 
     needs = (
-        "arrays callees graph heap host_arrays instances ledger locks memory outputs program "
+        "arrays followed graph heap host_arrays instances ledger locks memory outputs program "
         "updates views writes"
     )
 
@@ -288,7 +285,7 @@ class Effects(WalkPart):
     def prepare_stored(self, stored: Stored, seen: set[int]) -> None:
         """Compute its value, and have what it is stored in."""
         if stored.scope == "cell":
-            stored.holder = self.callees.cell_register(stored.holder)
+            stored.holder = self.followed.cell_register(stored.holder)
         elif stored.scope == "attribute":
             self.program.constant(stored.holder)
         self.prepare(stored.value, seen)

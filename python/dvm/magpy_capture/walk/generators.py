@@ -23,7 +23,7 @@ from dvm.magpy_capture.values import (
     resolve,
 )
 from dvm.magpy_capture.walk.callbacks import RESUMING
-from dvm.magpy_capture.walk.callees import FUNCTIONS
+from dvm.magpy_capture.walk.followed import FUNCTIONS
 from dvm.magpy_capture.walk.layer import WalkPart
 from dvm.magpy_capture.walk.recorded import Operands
 
@@ -31,7 +31,7 @@ from dvm.magpy_capture.walk.recorded import Operands
 class Generators(WalkPart):
     """What a generator does when it is asked for an item, thrown into, closed or dropped."""
 
-    needs = "callbacks callees exceptions outputs record recorded"
+    needs = "callbacks exceptions followed outputs record recorded"
 
     def __init__(self) -> None:
         self.waiting: Any = None  # what was left of the frame of the one that gave an item
@@ -63,11 +63,11 @@ class Generators(WalkPart):
         self, callee: Abstract, positional: list[Abstract], named: dict[str, Abstract], seen: Any
     ) -> Abstract:
         """A call of a generator function, whose body runs when items are asked for."""
-        callee, positional, named = self.callees.reached(callee, positional, named)
+        callee, positional, named = self.followed.reached(callee, positional, named)
         code = getattr(getattr(callee, "object", None), "__code__", None)
         if not isinstance(callee, FUNCTIONS) or code is not seen.gi_code:
             raise refuse(reasons.CALL, describe(callee))
-        self.callees.enter_function(callee)
+        self.followed.enter_function(callee)
         made = GeneratorValue(lambda: self._next_item(made), callee, positional, named, seen=seen)
         return made
 

@@ -8,10 +8,10 @@ from dvm.magpy_capture.meanings.numpy.layer import NumpyPart
 
 if TYPE_CHECKING:
     from dvm.magpy_capture.walk.callbacks import Callbacks
-    from dvm.magpy_capture.walk.callees import Callees
     from dvm.magpy_capture.walk.calls import Calls
     from dvm.magpy_capture.walk.effects import Effects
     from dvm.magpy_capture.walk.flow_events import FlowEvents
+    from dvm.magpy_capture.walk.followed import FollowedFunctions
     from dvm.magpy_capture.walk.generators import Generators
     from dvm.magpy_capture.walk.lookups import Lookups
     from dvm.magpy_capture.walk.methods import Methods
@@ -29,7 +29,7 @@ class WalkPart(NumpyPart):
     methods: Methods
     lookups: Lookups
     recorded: Events
-    callees: Callees
+    followed: FollowedFunctions
     operator_events: OperatorEvents
     flow: FlowEvents
     patterns: PatternEvents

@@ -10,10 +10,7 @@ from dvm.annotating import NOTHING, annotation_of
 from dvm.magpy_capture.libraries import ELEMENTWISE, GENERATORS, is_array, is_scalar, library_of
 from dvm.magpy_capture.library import Library
 from dvm.magpy_capture.meanings.python.caches import CACHED
-from dvm.magpy_capture.meanings.python.contexts import (
-    CaughtWarnings,
-    Expected,
-)
+from dvm.magpy_capture.meanings.python.contexts import CaughtWarnings, Expected
 from dvm.magpy_capture.meanings.python.locks import is_lock
 from dvm.magpy_capture.meanings.python.log_records import IS_ENABLED, LOGGING
 from dvm.magpy_capture.meanings.python.opaque import signature_of

@@ -22,11 +22,7 @@ from dvm.magpy_capture.values import (
     Unread,
     resolve,
 )
-from dvm.magpy_capture.values.kinds import (
-    MISSING,
-    class_attribute,
-    is_constant,
-)
+from dvm.magpy_capture.values.kinds import MISSING, class_attribute, is_constant
 from dvm.magpy_capture.walk.layer import WalkPart
 
 Operands = list[int]
@@ -36,7 +32,7 @@ Followed = tuple[str, str, list[str], int, Any]
 class Events(WalkPart):
     """Values by node, read where the program first used them."""
 
-    needs = "callees containers heap instances loop_policy program record sizes"
+    needs = "containers followed heap instances loop_policy program record sizes"
 
     def __init__(self, builtins: dict[str, Any], whole: set[int]) -> None:
         self.builtins = [builtins]  # of the frames that are open: a function may have its own
@@ -72,7 +68,7 @@ class Events(WalkPart):
         if kind == "global":
             return self.global_variable(scope, name, seen)
         if kind == "closure":
-            return self.callees.cell_contents(scope, seen)
+            return self.followed.cell_contents(scope, seen)
         if kind == "default":
             return self.default(scope, index, seen)
         if kind == "event":
@@ -98,7 +94,7 @@ class Events(WalkPart):
         It is a part of the function: of one known by its identity the defaults are guarded
         together with its code, another is asked for them.
         """
-        if self.program.is_own(function):
+        if self.program.is_local(function):
             return Literal(seen)
         code = function.__code__
         known = self.functions.get(id(function))

@@ -60,7 +60,7 @@ class Walk(WalkPart):
     """Lowers one recording into the path it describes."""
 
     needs = (
-        "callbacks callees caller calls containers effects exceptions generators graph heap "
+        "callbacks caller calls containers effects exceptions followed generators graph heap "
         "host_operations indexing instances loop_policy meanings memory outputs program python "
         "record recorded sizes"
     )
@@ -78,7 +78,7 @@ class Walk(WalkPart):
             self.loop_policy.check_hopes()
             raise NotCapturable(reasons.PATH_MORE_EVENTS(MAX_EVENTS), self.record.events[-1][5])
         self.check_builtins()
-        self.callees.meet_cells(Literal(self.outputs.function))
+        self.followed.meet_cells(Literal(self.outputs.function))
         while self.callbacks.skip() < len(self.record.events):
             self.lower_event()
         if self.record.recording["aborted"]:
@@ -105,7 +105,7 @@ class Walk(WalkPart):
             self.own_line = at[1]
         self.callbacks.number += 1
         if followed:
-            self.callees.leading = None
+            self.followed.leading = None
             callee = self.record.seen(operands[0])
             end = (
                 body_end(events, self.callbacks.number) if id(callee) in self.recorded.whole else 0
@@ -270,7 +270,7 @@ class Walk(WalkPart):
 
     def on_enter(self, name: str, operands: Operands, *_: Any) -> None:
         function = self.record.seen(operands[-1])
-        self.callees.enter_function(self.callees.entered_function(function, operands[-1]))
+        self.followed.enter_function(self.followed.entered_function(function, operands[-1]))
         self.outputs.frames.append(Frame(operands, self.program.at))
         self.recorded.entered.append(self.recorded.pending)
         self.recorded.pending = None
@@ -339,7 +339,7 @@ class Walk(WalkPart):
     ) -> Abstract:
         callee = self.recorded.value(operands[0])
         if followed:
-            return self.callees.followed_call(callee)
+            return self.followed.call_followed(callee)
         return self.calls.call(
             callee, *self.given_to("call", operands, keywords), self.record.seen(result)
         )
@@ -350,7 +350,7 @@ class Walk(WalkPart):
         callee = self.recorded.value(operands[0])
         arguments = self.given_to("call_ex", operands, keywords)  # which asks for their number
         if followed:
-            return self.callees.followed_call(callee)
+            return self.followed.call_followed(callee)
         return self.calls.call(callee, *arguments, self.record.seen(result))
 
     def given_to(

@@ -45,7 +45,7 @@ ARRAYS_OF_NUMBERS = {int: "int64", float: "float64"}
 
 
 @dataclass
-class Places:
+class IndexArrays:
     """Elements of an array that arrays of indices name.
 
     table: the array, or the view of it that the other parts of the index make.
@@ -93,7 +93,9 @@ class FancyIndexing(NumpyPart):
         written = base.storage.external and base.storage.written
         return not (base.is_scalar or base.loose or written) and base.rank > 0
 
-    def _places(self, base: Tensor, parts: list[Abstract], written: bool = False) -> Places | None:
+    def _places(
+        self, base: Tensor, parts: list[Abstract], written: bool = False
+    ) -> IndexArrays | None:
         """None: of a form that is left to NumPy."""
         resolved = [resolve(part) for part in parts]
         arrays = [self._as_indices(part) for part in resolved]
@@ -126,7 +128,7 @@ class FancyIndexing(NumpyPart):
         whole = all(_is(part, Ellipsis) or _is_everything(part) for part in basic)
         table = base if whole else self.indexing.index(base, Sequence(basic), written=written)
         chosen = [array for array in arrays if array is not None]
-        return Places(table, axes, chosen, first if adjacent else 0)
+        return IndexArrays(table, axes, chosen, first if adjacent else 0)
 
     def _as_indices(self, part: Abstract) -> Tensor | None:
         """An array of indices, if the part is one that is followed here."""
@@ -144,7 +146,7 @@ class FancyIndexing(NumpyPart):
         return self.elementwise.cast(part, "int64") if part.order == c_order(part.rank) else None
 
     def _elements_at(
-        self, places: Places, base: Tensor, parts: list[Abstract], is_view: bool
+        self, places: IndexArrays, base: Tensor, parts: list[Abstract], is_view: bool
     ) -> Tensor | None:
         """The elements as a new array; None: left to NumPy.
 
@@ -172,7 +174,7 @@ class FancyIndexing(NumpyPart):
         made = fresh(value, table.dtype, [shape[axis] for axis in order])
         return self.shapes.transposed(made, [order.index(axis) for axis in range(len(order))])
 
-    def _result_shape(self, places: Places, index: Tensor) -> list[_dvm.Dim]:
+    def _result_shape(self, places: IndexArrays, index: Tensor) -> list[_dvm.Dim]:
         rest = [places.table.shape[axis] for axis in places.others]
         return [*rest[: places.at], *index.shape, *rest[places.at :]]
 
@@ -191,7 +193,7 @@ class FancyIndexing(NumpyPart):
         joined = [*shape[:first], self.graph.product(shape[first:last]), *shape[last:]]
         return self.views.reshape_value(value, joined)
 
-    def _positions(self, places: Places) -> Tensor:
+    def _positions(self, places: IndexArrays) -> Tensor:
         """Of each set of indices the position along their axes taken as one, or one outside."""
         if len(places.arrays) == 1:
             return places.arrays[0]

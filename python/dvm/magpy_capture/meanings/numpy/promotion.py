@@ -18,14 +18,7 @@ from dvm.magpy_capture.meanings.numpy.fresh import fresh
 from dvm.magpy_capture.meanings.numpy.layer import NumpyPart
 from dvm.magpy_capture.path.program import describe
 from dvm.magpy_capture.path.spec import refuse
-from dvm.magpy_capture.values import (
-    Abstract,
-    Host,
-    Literal,
-    Size,
-    Tensor,
-    resolve,
-)
+from dvm.magpy_capture.values import Abstract, Host, Literal, Size, Tensor, resolve
 
 PYTHON_NUMBERS = (bool, int, float)
 

@@ -17,11 +17,7 @@ from dvm.magpy_capture.meanings.numpy.tables import (
 from dvm.magpy_capture.path.graphs import same_shape
 from dvm.magpy_capture.tensors.fresh import Order, c_order
 from dvm.magpy_capture.tensors.rules import Rules
-from dvm.magpy_capture.values import (
-    Abstract,
-    Named,
-    Tensor,
-)
+from dvm.magpy_capture.values import Abstract, Named, Tensor
 
 #: kind of operator -> operator of the language -> what computes it
 OPERATORS: dict[str, dict[str, Any]] = {

@@ -12,21 +12,9 @@ from dvm.magpy_capture.libraries import ELEMENTWISE
 from dvm.magpy_capture.meanings.numpy.functions import WRITES, WRITING_METHODS
 from dvm.magpy_capture.meanings.numpy.layer import NumpyPart
 from dvm.magpy_capture.meanings.numpy.masked import is_numpys_code
-from dvm.magpy_capture.meanings.python.opaque import (
-    INPLACE,
-    NONE,
-    array_of,
-    is_same,
-    signature_of,
-)
+from dvm.magpy_capture.meanings.python.opaque import INPLACE, NONE, array_of, is_same, signature_of
 from dvm.magpy_capture.path.spec import refuse
-from dvm.magpy_capture.values import (
-    Abstract,
-    Literal,
-    Named,
-    Sequence,
-    resolve,
-)
+from dvm.magpy_capture.values import Abstract, Literal, Named, Sequence, resolve
 from dvm.magpy_capture.values.kinds import name_of
 
 TRUE, FALSE = Literal(True), Literal(False)

@@ -33,7 +33,7 @@ PARTS = object()
 DEFAULTS = 0x3  # parts of a function that an instruction brings
 
 
-class Body:
+class ClassBody:
     """The code of a class body over a stack of values.
 
     read_global: asked for (function, name) of names that the body has not bound.
@@ -135,4 +135,4 @@ class Body:
         self.stack.append(PROPERTY if callee is property else MADE)
 
 
-__all__ = ["Body"]
+__all__ = ["ClassBody"]

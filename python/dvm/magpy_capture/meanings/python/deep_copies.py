@@ -22,7 +22,7 @@ from dvm.magpy_capture.values import (
     SetValue,
     Size,
     Tensor,
-    own_register,
+    caller_register,
     resolve,
 )
 from dvm.magpy_capture.values.kinds import PURE_TYPES, is_constant
@@ -45,7 +45,7 @@ class DeepCopies(PythonPart):
 
     def _tell_apart(self, values: list[Abstract]) -> None:
         """Objects of the caller that are one object on another call would have one copy there."""
-        own = [(own_register(value), type(value)) for value in values]
+        own = [(caller_register(value), type(value)) for value in values]
         for place, (register, kind) in enumerate(own):
             for other, its_kind in own[:place]:
                 if min(register, other) >= 0 and kind is its_kind:

@@ -360,15 +360,6 @@ class Iterators(PythonPart):
         ] * self.indexing.integer(repeat)
         return self._rows(itertools.product(*pools))
 
-    def make_nd_index(self, *shape: Abstract) -> Abstract:
-        given = [resolve(part) for part in shape]
-        if len(given) == 1 and isinstance(given[0], (Sequence, Literal)):
-            single = given[0]
-            if isinstance(single, Sequence) or isinstance(single.object, tuple):
-                given = self.containers.elements(single)
-        pools = [[Literal(i) for i in range(self.indexing.integer(size))] for size in given]
-        return self._rows(itertools.product(*pools))
-
     @means(*CONVERTERS)
     def make_converter(self, *arrays: Abstract) -> Abstract:
         parts = [resolve(array) for array in arrays]

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from dvm.magpy_capture.meanings.python.deques import Deques
     from dvm.magpy_capture.meanings.python.exceptions import Exceptions
     from dvm.magpy_capture.meanings.python.functions import PythonFunctions
-    from dvm.magpy_capture.meanings.python.heaps import Heaps
+    from dvm.magpy_capture.meanings.python.heap_queues import HeapQueues
     from dvm.magpy_capture.meanings.python.iterators import Iterators
     from dvm.magpy_capture.meanings.python.local_classes import LocalClasses
     from dvm.magpy_capture.meanings.python.locks import Locks
@@ -36,7 +36,7 @@ class PythonPart(ObjectPart):
     caches: Caches
     sorting: Sorting
     counters: Counters
-    heaps: Heaps
+    heap_queues: HeapQueues
     opaque: Opaque
     exceptions: Exceptions
     local_classes: LocalClasses

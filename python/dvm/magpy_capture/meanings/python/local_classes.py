@@ -15,15 +15,12 @@ from typing import Any, cast
 
 from dvm import classes, reasons
 from dvm.classes import is_mutable_class, mro_of, names_in
-from dvm.magpy_capture.meanings.python.class_bodies import Body
+from dvm.magpy_capture.meanings.python.class_bodies import ClassBody
 from dvm.magpy_capture.meanings.python.layer import PythonPart
 from dvm.magpy_capture.path.spec import refuse
 from dvm.magpy_capture.registry import means
 from dvm.magpy_capture.values import Abstract, Closure, Literal, resolve
-from dvm.magpy_capture.values.kinds import (
-    MISSING,
-    is_constant,
-)
+from dvm.magpy_capture.values.kinds import MISSING, is_constant
 from dvm.magpy_capture.values.tables import PROCESS_DATACLASS
 
 #: What object does where a class is derived.
@@ -48,7 +45,7 @@ class LocalClasses(PythonPart):
             if not isinstance(base, Literal) or base.object is not cls.__base__:
                 raise refuse(reasons.CLASS_DEFINITION)
             self._check_base(cls.__base__)
-        names = Body(function.object, self._global, self._attribute).run()
+        names = ClassBody(function.object, self._global, self._attribute).run()
         self._adopt(cls, {name: names_in(cls)[name] for name in names & names_in(cls).keys()})
         return Literal(cls)
 
@@ -57,19 +54,23 @@ class LocalClasses(PythonPart):
         """What `@dataclass` does: it adds methods, whose code it writes, to a class of the call."""
         local = resolve(cls)
         constant = all(isinstance(resolve(option), Literal) for option in options)
-        if not isinstance(local, Literal) or not self.program.is_own(local.object) or not constant:
+        if (
+            not isinstance(local, Literal)
+            or not self.program.is_local(local.object)
+            or not constant
+        ):
             raise refuse(reasons.CALL, "dataclass")
         if seen is not local.object:  # with slots=True another class is made
             raise refuse(reasons.CALL, "dataclass")
         written = {
             name: value
             for name, value in names_in(local.object).items()
-            if isinstance(value, types.FunctionType) and not self.program.is_own(value)
+            if isinstance(value, types.FunctionType) and not self.program.is_local(value)
         }
         self._adopt(local.object, written)
         for value in written.values():
             for cell in value.__closure__ or ():
-                self.program.own(cell, local.object.__name__)
+                self.program.make_local(cell, local.object.__name__)
         return local
 
     def _check_base(self, base: type) -> None:
@@ -92,13 +93,13 @@ class LocalClasses(PythonPart):
         parts += [getattr(part, name, None) for part in parts[1:] for name in ACCESSORS]
         for part in parts:
             if part is not None:
-                self.program.own(part, classes.name_of(cls))
+                self.program.make_local(part, classes.name_of(cls))
             if isinstance(part, types.FunctionType):
                 for name, cell in zip(
                     part.__code__.co_freevars, part.__closure__ or (), strict=True
                 ):
                     if name == "__class__":
-                        self.program.own(cell, classes.name_of(cls))
+                        self.program.make_local(cell, classes.name_of(cls))
 
     # ---- what a body reads
 

@@ -6,19 +6,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from dvm import _dvm
-from dvm.magpy_capture.loops.bodies import Body
+from dvm.magpy_capture.loops.bodies import LoopBody
 from dvm.magpy_capture.loops.code import called
-from dvm.magpy_capture.loops.turns import Turns
+from dvm.magpy_capture.loops.recorded_loops import RecordedLoop
 from dvm.magpy_capture.path.spec import Location
-from dvm.magpy_capture.values import (
-    Abstract,
-    Host,
-    IteratorValue,
-    Literal,
-    Size,
-    Tensor,
-    resolve,
-)
+from dvm.magpy_capture.values import Abstract, Host, IteratorValue, Literal, Size, Tensor, resolve
 
 if TYPE_CHECKING:
     from dvm.reasons import Reason
@@ -35,13 +27,13 @@ class Rolled:
     """
 
     loop: Any
-    body: Body = field(default_factory=Body)
+    body: LoopBody = field(default_factory=LoopBody)
     shapes: set[int] = field(default_factory=set)
     recorded: dict[str, dict[str, int]] = field(default_factory=dict)
 
 
 @dataclass
-class KnownLoop:
+class LoopHistory:
     """What recordings of a function have told of one of its loops.
 
     counts: of turns. reason, at: why it stays unrolled, and the line that says so.
@@ -79,22 +71,24 @@ class KnownLoop:
         return "" if self.rolled is None else _dvm.loop_replayed_at(self.rolled.loop) or ""
 
 
-class KnownLoops(dict[Any, KnownLoop]):
-    """Those of one function, by `Turns.key`.
+class LoopHistories(dict[Any, LoopHistory]):
+    """Those of one function, by `RecordedLoop.key`.
 
     recordings: how many have been lowered.
     hopeless: those that end paths, by where they begin; parts of the function share them.
     """
 
-    def __init__(self, hopeless: dict[Location, KnownLoop] | None = None) -> None:
+    def __init__(self, hopeless: dict[Location, LoopHistory] | None = None) -> None:
         super().__init__()
         self.recordings = 0
         self.hopeless = {} if hopeless is None else hopeless
 
-    def meet(self, turns: Turns, begin: Location) -> KnownLoop:
+    def meet(self, turns: RecordedLoop, begin: Location) -> LoopHistory:
         """What is known of a loop that a call has run."""
         if turns.key not in self:
-            known = self[turns.key] = KnownLoop(begin, turns.function.__globals__, self.recordings)
+            known = self[turns.key] = LoopHistory(
+                begin, turns.function.__globals__, self.recordings
+            )
             if (other := self.hopeless.get(begin)) is not None:
                 known.reason, known.at, known.ends_paths = other.reason, other.at, True
         return self[turns.key]
@@ -133,8 +127,8 @@ class Entry:
     source: what a `for` iterates over.
     """
 
-    turns: Turns
-    body: Body
+    turns: RecordedLoop
+    body: LoopBody
     values: list[Abstract]
     private: set[int]
     source: IteratorValue | None

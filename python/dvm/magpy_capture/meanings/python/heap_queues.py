@@ -32,7 +32,7 @@ class Ranked:
         return self.is_less(self.value, other.value)
 
 
-class Heaps(PythonPart):
+class HeapQueues(PythonPart):
     """Lists that C code keeps in order."""
 
     needs = "containers indexing sorting"
@@ -127,4 +127,4 @@ class Heaps(PythonPart):
         return NONE
 
 
-__all__ = ["Heaps"]
+__all__ = ["HeapQueues"]

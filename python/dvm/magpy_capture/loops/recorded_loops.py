@@ -29,7 +29,7 @@ BLANK: tuple[Any, ...] = ("", "", [], [], -1, ("", 0), False)
 
 
 @dataclass
-class Turns:
+class RecordedLoop:
     """A loop as it was run once.
 
     depth: how many frames are open.
@@ -95,12 +95,14 @@ class Turns:
         return self.headers[turn] + 1 + self.is_for
 
 
-def all_turns(recording: dict[str, Any], function: types.FunctionType, begin: int) -> list[Turns]:
+def all_turns(
+    recording: dict[str, Any], function: types.FunctionType, begin: int
+) -> list[RecordedLoop]:
     """The loops that were run to their ends, by their beginnings."""
     events, nodes = recording["events"], recording["nodes"]
     functions = [function]
-    open_loops: list[Turns] = []
-    found: list[Turns] = []
+    open_loops: list[RecordedLoop] = []
+    found: list[RecordedLoop] = []
     resumed = -2  # the last of the events that begin its body
     for number in [i for i in range(begin, len(events)) if events[i][0] in MARKS]:
         kind, name, operands, *_ = events[number]
@@ -123,7 +125,7 @@ def all_turns(recording: dict[str, Any], function: types.FunctionType, begin: in
             if how == "enter":
                 closed_over = frozenset(code.co_freevars) & frozenset(events[number][3])
                 frame = (number, len(functions), closed_over)
-                made = Turns(functions[-1], code, int(first), int(last), *frame)
+                made = RecordedLoop(functions[-1], code, int(first), int(last), *frame)
                 open_loops.append(made)
             if open_loops and open_loops[-1].begin == int(first) and open_loops[-1].code is code:
                 if behind:
@@ -142,7 +144,7 @@ def all_turns(recording: dict[str, Any], function: types.FunctionType, begin: in
     return sorted(found, key=lambda turns: turns.enter)
 
 
-def is_of_constants(recording: dict[str, Any], turns: Turns) -> bool:
+def is_of_constants(recording: dict[str, Any], turns: RecordedLoop) -> bool:
     """Whether it goes over the same numbers whenever it is run."""
     events, nodes = recording["events"], recording["nodes"]
     if not turns.is_for:
@@ -158,7 +160,7 @@ def is_of_constants(recording: dict[str, Any], turns: Turns) -> bool:
     return is_range and all(nodes[operand][0] == "constant" for operand in operands[1:])
 
 
-def branches_on_values(recording: dict[str, Any], turns: Turns) -> bool:
+def branches_on_values(recording: dict[str, Any], turns: RecordedLoop) -> bool:
     """Whether a turn went its way for what was computed: then each count is many paths."""
     events, nodes = recording["events"], recording["nodes"]
 
@@ -181,7 +183,7 @@ def branches_on_values(recording: dict[str, Any], turns: Turns) -> bool:
     )
 
 
-def writes_many_parts(recording: dict[str, Any], turns: Turns) -> bool:
+def writes_many_parts(recording: dict[str, Any], turns: RecordedLoop) -> bool:
     """Whether the turns write more parts of one large array than one graph keeps apart."""
     events, nodes = recording["events"], recording["nodes"]
     written = Counter(
@@ -192,7 +194,7 @@ def writes_many_parts(recording: dict[str, Any], turns: Turns) -> bool:
     return max(written.values(), default=0) > MOST_UPDATES
 
 
-def goes_through_text(recording: dict[str, Any], turns: Turns) -> bool:
+def goes_through_text(recording: dict[str, Any], turns: RecordedLoop) -> bool:
     """Whether the items are those of a text, which is another one in each call, mostly."""
     if not turns.is_for:
         return False
@@ -207,7 +209,7 @@ def variables_at(event: tuple[Any, ...]) -> Iterator[tuple[str, int, int]]:
     return zip(keywords, operands[1 : 1 + half], operands[1 + half :], strict=True)
 
 
-def changed_lists(recording: dict[str, Any], turns: Turns) -> set[str]:
+def changed_lists(recording: dict[str, Any], turns: RecordedLoop) -> set[str]:
     """The variables that are lists which do not hold throughout what they held at first sight."""
     events, nodes = recording["events"], recording["nodes"]
     marks = [events[number] for number in (*turns.headers, turns.out)]
@@ -219,7 +221,7 @@ def changed_lists(recording: dict[str, Any], turns: Turns) -> set[str]:
     }
 
 
-def turn_recording(recording: dict[str, Any], turns: Turns, turn: int) -> dict[str, Any]:
+def turn_recording(recording: dict[str, Any], turns: RecordedLoop, turn: int) -> dict[str, Any]:
     """The turn as the recording of a function of the loop's variables and the item.
 
     It returns NEXT, or the place where the frame went on, and the variables that matter there.
@@ -309,7 +311,7 @@ def turn_recording(recording: dict[str, Any], turns: Turns, turn: int) -> dict[s
     }
 
 
-def shape_of(recording: dict[str, Any], turns: Turns, turn: int) -> int:
+def shape_of(recording: dict[str, Any], turns: RecordedLoop, turn: int) -> int:
     """A number that is equal for turns which did the same with values of the same kinds."""
     events, nodes = recording["events"], recording["nodes"]
     begin, end = turns.first_event(turn), turns.event_behind(turn)

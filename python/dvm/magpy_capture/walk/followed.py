@@ -28,9 +28,7 @@ from dvm.magpy_capture.values import (
     Partial,
     resolve,
 )
-from dvm.magpy_capture.values.kinds import (
-    class_attribute,
-)
+from dvm.magpy_capture.values.kinds import class_attribute
 from dvm.magpy_capture.walk.layer import WalkPart
 
 #: A cell that is found without a function in a register.
@@ -39,7 +37,7 @@ FIXED = (-1, -1)
 FUNCTIONS = (Literal, FunctionValue, Closure)
 
 
-class Callees(WalkPart):
+class FollowedFunctions(WalkPart):
     """Functions by their code, and the cells they close over."""
 
     needs = "containers heap instances lookups program recorded"
@@ -93,7 +91,7 @@ class Callees(WalkPart):
             raise refuse(reasons.CALL, describe(callee))
         return Partial(function, before, dict(keywords.items))
 
-    def followed_call(self, callee: Abstract) -> None:
+    def call_followed(self, callee: Abstract) -> None:
         """The body is recorded: other calls lead to a function of the same code, or miss."""
         if not isinstance(callee, (*FUNCTIONS, Method, Partial, Instance)):
             if not isinstance(callee, Host) or type(callee.object) is not types.MethodType:
@@ -136,7 +134,7 @@ class Callees(WalkPart):
             where = (function.__globals__, function.__builtins__)
             parts = (function.__code__, *where)
             self.program.guard("guard_function", value.register, *parts, key=(value.register,))
-        elif not self.program.is_own(function):
+        elif not self.program.is_local(function):
             self.recorded.guard_function(function)
         self.meet_cells(value)
 
@@ -161,7 +159,7 @@ class Callees(WalkPart):
     def cell_contents(self, cell: Any, seen: Any) -> Abstract:
         if id(cell) in self.recorded.cells:
             return self.recorded.cells[id(cell)]
-        if self.program.is_own(cell):
+        if self.program.is_local(cell):
             return Literal(seen)
         home = self._cells.get(id(cell), FIXED)
 
@@ -184,4 +182,4 @@ class Callees(WalkPart):
         return made
 
 
-__all__ = ["FUNCTIONS", "Callees"]
+__all__ = ["FUNCTIONS", "FollowedFunctions"]
