@@ -13,6 +13,7 @@
 #include "capture/replay/likely.h"
 #include "capture/replay/loop.h"
 #include "capture/stance.h"
+#include "capture/thread_clock.h"
 #include "core/error.h"
 
 namespace dvm::capture {
@@ -41,9 +42,13 @@ std::string refusal_of(const PyCodeObject* code) {
   return {};
 }
 
-Times since(const Times& begin) {
-  const Times now = Backoff::times();
-  return {now.cpu - begin.cpu, now.wall - begin.wall};
+// What the first capture of a process imports is no part of the price of any.
+void import_lowering() {
+  static bool imported = false;  // the interpreter's lock guards it
+  if (std::exchange(imported, true)) return;
+  for (const char* name : {"dvm.magpy_capture", "dvm.explaining.inspection", "dvm.repro"}) {
+    if (!Ref::steal(PyImport_ImportModule(name))) PyErr_Clear();  // the lowering will say so
+  }
 }
 
 // Whether somebody watches the lines of this thread: a debugger, or what measures coverage.
@@ -66,13 +71,6 @@ void warn(const PyFunctionObject* function, const std::string& reason) {
     Ref::steal(PyObject_CallMethod(warnings.get(), "warn", "s", text.c_str()));
   }
   PyErr_Restore(type, value, traceback);  // what else was raised is forgotten
-}
-
-// What such a path lacked may have been a turn of a loop.
-bool holds_loop(const Path& path) {
-  const auto is_loop = [](const Step& step) { return step.op == StepOp::loop_; };
-  return std::ranges::any_of(path.steps, is_loop) ||
-         (path.parent != nullptr && holds_loop(*path.parent));
 }
 
 // Those at which the loops of a path have met what they know no way for.
@@ -159,8 +157,7 @@ void CompiledFunction::adopt_code() {
     retired_.push_back(std::exchange(paths_, {}));
     replaced_ = true;
   }
-  backoff_ = {};
-  has_plain_bits_ = true;
+  policy_ = Policy();
   parts_ = {};
   roots_.clear();
   likely_ = 0;
@@ -181,7 +178,7 @@ Outcome CompiledFunction::find(Call& call) {
   for (size_t k = 0; k < roots_.size(); ++k) {
     const size_t i = likely_first(k, likely);
     if (i >= roots_.size()) continue;
-    call.spares_opaque = !call.rehearsal && !backoff_.may_lose_opaque(stats_.hits);
+    call.spares_opaque = !call.rehearsal && !may_lose_opaque();
     const Outcome outcome = replay(*roots_[i], call);
     if (outcome == Outcome::missed) continue;
     if (outcome == Outcome::done) likely_ = i;  // a fallback may have few guards, or none
@@ -218,21 +215,18 @@ PyObject* CompiledFunction::call(PyObject* self, PyObject* const* args, size_t n
     return original();
   }
   Call call{.arguments = as_it_is ? args : binding.slots(), .history = &history_};
-  if (backoff_.rests() && has_plain_bits_) [[unlikely]] {
-    return uncompiled(args, nargsf, keywords, [&] { return rested(call.arguments, original); });
+  if (policy_.rests()) [[unlikely]] {
+    return uncompiled(args, nargsf, keywords, [&] { return plain(call, Times(), original); });
   }
-  const bool compares =
-      has_plain_bits_ && backoff_.pace().wants_hit() && present_stance() == Stance::default_;
-  const Times begin = compares || backoff_.watches() ? Backoff::times() : Times();
+  const Times begin = policy_.watches() ? times() : Times();
   const Outcome outcome = find_again(call);
   switch (outcome) {
     case Outcome::done:
       ++stats_.hits;
-      if (begin.wall != 0) backoff_.served();
-      if (compares) [[unlikely]] {
-        compare(call, since(begin));
+      if (policy_.wants_hit() && present_stance() == Stance::default_) [[unlikely]] {
+        policy_.hit(load_of(call), since(begin));
       } else {
-        backoff_.pace().hit();
+        policy_.hit();
       }
       return call.value;
     case Outcome::raised:
@@ -240,24 +234,17 @@ PyObject* CompiledFunction::call(PyObject* self, PyObject* const* args, size_t n
     case Outcome::interrupted:
       ++stats_.fallbacks;
       if (PyErr_Occurred()) return raise_within(code_of(function_), call.interrupted_at, original);
-      backoff_.note("interrupted");
+      why_ = "interrupted";
       return original();
     case Outcome::missed:
+    case Outcome::spared:
       return missed(self, call, begin);
     case Outcome::dropped:
       ++stats_.drops;
       if (const Event* drop = history_.take_new_drop(stats_.calls)) tell(self, *drop);
-      return unserved(call.arguments, begin, original);
-    case Outcome::spared:
-      if (captures_at(present_stance()) && backoff_.retries_opaque()) {
-        ++stats_.misses;
-        return capture(self, call);
-      }
-      ++stats_.fallbacks;
-      return unserved(call.arguments, begin, original);
+      return plain(call, begin, original);
     case Outcome::fallback:
-      return uncompiled(args, nargsf, keywords,
-                        [&] { return unserved(call.arguments, begin, original); });
+      return uncompiled(args, nargsf, keywords, [&] { return plain(call, begin, original); });
   }
   __builtin_unreachable();
 }
@@ -270,7 +257,7 @@ Outcome CompiledFunction::find_again(Call& call) {
     if (outcome != Outcome::missed) ++call.path->hits;
     if (call.opaque > 0 && outcome != Outcome::done && outcome != Outcome::raised &&
         outcome != Outcome::interrupted) {
-      backoff_.lost_opaque();
+      ++lost_opaque_;
     }
     // A second time it is for the original: what comes every few milliseconds would come for ever.
     if (!waits || !take_interruption() || again) return outcome;
@@ -278,13 +265,14 @@ Outcome CompiledFunction::find_again(Call& call) {
   }
 }
 
-void CompiledFunction::compare(const Call& hit, const Times& taken) {
-  const bool slower = backoff_.pace().is_slower(load_of(hit.arguments), taken, hit.turns);
-  if (slower && has_plain_bits_) backoff_.hits_are_slower();
+double CompiledFunction::load_of(const Call& call) const {
+  return capture::load_of({call.arguments, static_cast<size_t>(parameters_)});
 }
 
-double CompiledFunction::load_of(PyObject* const* bound) const {
-  return capture::load_of({bound, static_cast<size_t>(parameters_)});
+// What such a function did cannot be taken back.
+bool CompiledFunction::may_lose_opaque() const {
+  constexpr int64_t kSpare = 8;
+  return lost_opaque_ < stats_.captures + kSpare + stats_.hits / kSpare;
 }
 
 PyObject* CompiledFunction::timed_call(PyObject* const* args, size_t nargsf, PyObject* keywords,
@@ -301,27 +289,13 @@ PyObject* CompiledFunction::timed_call(PyObject* const* args, size_t nargsf, PyO
 }
 
 template <typename Original>
-PyObject* CompiledFunction::unserved(PyObject* const* bound, const Times& begin,
-                                     const Original& original) {
-  if (begin.wall == 0) {
-    backoff_.unserved(stats_.hits);
-    return original();
-  }
-  const double load = load_of(bound);
-  const Times middle = Backoff::times();
+PyObject* CompiledFunction::plain(const Call& call, const Times& begin, const Original& original) {
+  if (!policy_.wants_plain()) return original();
+  const double load = load_of(call);
+  const Times middle = times();
   PyObject* result = original();
-  backoff_.unserved(stats_.hits, middle.cpu - begin.cpu, load, since(middle));
-  return result;
-}
-
-template <typename Original>
-PyObject* CompiledFunction::rested(PyObject* const* bound, const Original& original) {
-  backoff_.pass();
-  if (!backoff_.pace().wants_plain()) return original();
-  const double load = load_of(bound);
-  const Times begin = Backoff::times();
-  PyObject* result = original();
-  backoff_.pace().plain(load, since(begin));
+  const bool counts = begin.wall != 0 && present_stance() == Stance::default_;
+  policy_.plain(load, since(middle), counts ? middle.cpu - begin.cpu : 0);
   return result;
 }
 
@@ -352,15 +326,12 @@ PyObject* CompiledFunction::missed(PyObject* self, Call& call, const Times& begi
                      " would be captured: " + (why.empty() ? "it is the first" : why.back().text));
     }
     default:
-      if (backoff_.rests()) {
+      const bool at_any_cost = present_stance() == Stance::force_capture_ && !call.spares_opaque;
+      if (paths_.size() < static_cast<size_t>(kMaxPaths) && !policy_.may_capture(stats_.hits) &&
+          !at_any_cost) {
         ++stats_.fallbacks;
-        return rested(bound, [&] { return call_bound(as_function(function_), bound); });
-      }
-      if (paths_.size() < static_cast<size_t>(kMaxPaths) &&
-          !backoff_.may_capture(stats_.calls, stats_.hits,
-                                present_stance() == Stance::force_capture_)) {
-        ++stats_.fallbacks;
-        return unserved(bound, begin, [&] { return call_bound(as_function(function_), bound); });
+        if (call.spares_opaque) why_ = "opaque-lost";
+        return plain(call, begin, [&] { return call_bound(as_function(function_), bound); });
       }
       ++stats_.misses;
       return capture(self, call);
@@ -374,16 +345,16 @@ PyObject* CompiledFunction::capture(PyObject* self, Call& call) {
   // be out of date at once.
   if (capturing_.any()) {
     ++stats_.fallbacks;
-    backoff_.note("captured-meanwhile");
+    why_ = "captured-meanwhile";
     return call_bound(function, bound);
   }
   const Flight capturing(capturing_);
   struct NoteBits {
     CompiledFunction& of;
     ~NoteBits() {
-      of.has_plain_bits_ = std::ranges::all_of(of.paths_, [](const auto& path) {
+      of.policy_.may_rest(std::ranges::all_of(of.paths_, [](const auto& path) {
         return !path->reason().empty() || has_plain_bits(*path);
-      });
+      }));
     }
   } const note_bits{*this};
   if (paths_.size() >= static_cast<size_t>(kMaxPaths)) {
@@ -394,64 +365,60 @@ PyObject* CompiledFunction::capture(PyObject* self, Call& call) {
   }
   free_retired();
   const int64_t number = stats_.calls;
-  const size_t known = paths_.size();
   // To explain is to replay once more: not where that calls what dvm does not know.
   const bool again = call.opaque == 0 && !call.spares_opaque;
   std::vector<Miss> why = again ? misses_of(bound) : std::move(call.lost);
   if (PyErr_Occurred()) return nullptr;
   const Ref code = code_;
-  const int64_t begin = Backoff::now(), pages = Backoff::pages();
+  import_lowering();
+  const Times begin = times();
   const bool at_any_cost = present_stance() == Stance::force_capture_;
   Limits limits;
-  limits.most_opcodes = backoff_.most_opcodes(number, at_any_cost);
+  if (!at_any_cost) limits.most_opcodes = policy_.most_opcodes();
   if (may_skip_turns_ && !at_any_cost) limits.skip_turns_after = kSkipTurnsAfter;
   for (const auto& path : paths_) add_missed_turns(*path, limits.wanted_turns);
-  const double load = load_of(bound);
+  const double load = load_of(call);
   Trace trace = trace_call(function, bound, std::move(limits));
-  const int64_t recorded = Backoff::now();
   const core::Recording& recording = trace.record->data();
-  const Backoff::Traced traced{load,
-                               std::ssize(recording.events),
-                               distinct_events(recording),
-                               recording.opcodes,
-                               trace.record->skipped(),
-                               recorded - begin,
-                               Backoff::pages() - pages};
+  const bool skipped = trace.record->skipped() > 0;
+  const Policy::Traced traced{load, distinct_events(recording), recording.opcodes,
+                              since(begin).cpu};
+  policy_.recorded(traced);
+  const auto put_off = [&](int64_t expected) {
+    ++stats_.fallbacks;
+    policy_.put_off(since(begin).cpu, traced.nanos + expected);
+    return trace.result.release();
+  };
   if (!trace.result) {  // the user's own exception: no path to keep
-    backoff_.captured(number, stats_.hits, traced, Backoff::now() - recorded, false);
+    policy_.captured(traced, 0);
     return nullptr;
   }
+  const int64_t budget = at_any_cost ? INT64_MAX : policy_.budget() - traced.nanos;
+  const int64_t expected = policy_.expected_of(traced.events);
   if (trace.record->is_over_limit()) {
-    may_skip_turns_ = may_skip_turns_ && traced.skipped == 0;
-    ++stats_.fallbacks;
-    backoff_.stopped_recording(number, traced);
-    return trace.result.release();
+    may_skip_turns_ = may_skip_turns_ && !skipped;
+    return put_off(expected + traced.nanos);
   }
-  const int64_t most = backoff_.may_lower(number, traced, at_any_cost);
-  if (most == 0) {
-    ++stats_.fallbacks;
-    return trace.result.release();
-  }
+  if (expected > budget) return put_off(expected);
+  const int64_t most = at_any_cost ? INT64_MAX : budget + Policy::kAtOnce;
   std::unique_ptr<Path> path = lower_(self, trace, bound, parameters_, most);
+  const int64_t lowered = since(begin).cpu - traced.nanos;
   if (path == nullptr) {
     if (PyErr_Occurred()) return nullptr;
-    ++stats_.fallbacks;
-    backoff_.gave_up(number, traced.events, Backoff::now() - recorded);
-    return trace.result.release();
+    return put_off(2 * lowered);
   }
   // With the turns that it lacks, another recording may become a path.
-  if (traced.skipped > 0 && !path->reason().empty()) {
+  if (skipped && !path->reason().empty()) {
     may_skip_turns_ = false;
-    ++stats_.fallbacks;
-    backoff_.stopped_recording(number, traced);
-    return trace.result.release();
+    return put_off(2 * lowered);
   }
   // The function itself may have replaced its code, or called itself, meanwhile.
   if (code.get() != code_.get()) return trace.result.release();
   const size_t count = paths_.size();
   const Path& installed = *install(std::move(path), paths_, roots_, !running_.any());
   const bool compiled = installed.reason().empty();
-  backoff_.captured(number, stats_.hits, traced, Backoff::now() - recorded, compiled);
+  policy_.captured(traced, since(begin).cpu - traced.nanos);
+  why_.clear();
   if (compiled) {
     if (stats_.captures++ > 0) ++stats_.recaptures;
   } else {
@@ -460,30 +427,15 @@ PyObject* CompiledFunction::capture(PyObject* self, Call& call) {
   replaced_ = false;
   if (paths_.size() > count) {
     tell(self, history_.added(installed, number, std::move(why)));
-  } else if (count == known && !call.spares_opaque && compiled && !holds_loop(installed)) {
-    // Nobody else has made that path meanwhile. The call itself may have made what it lacked, such
-    // as what a cache holds.
-    if (!serves(bound)) backoff_.never_takes_its_call();
-    if (PyErr_Occurred()) return nullptr;
   }
   return trace.result.release();
 }
 
-bool CompiledFunction::serves(PyObject* const* bound) {
-  const Flight running(running_);
-  for (size_t i = 0; i < roots_.size(); ++i) {
-    Call call{.arguments = bound, .rehearsal = true, .spares_opaque = true};
-    const Outcome outcome = replay(*roots_[i], call);
-    Py_XDECREF(call.value);
-    if (outcome != Outcome::missed) {
-      return outcome != Outcome::raised && outcome != Outcome::interrupted;
-    }
-  }
-  return false;
-}
-
 std::string CompiledFunction::limit() const {
-  if (!warned_ || paths_.size() < static_cast<size_t>(kMaxPaths)) return backoff_.why();
+  if (!warned_ || paths_.size() < static_cast<size_t>(kMaxPaths)) {
+    const std::string why = policy_.why(stats_.calls);
+    return why_.empty() ? why : why_;
+  }
   return "path-limit\n" + std::to_string(kMaxPaths);
 }
 

@@ -13,8 +13,8 @@
 #include <string>
 #include <vector>
 
-#include "capture/backoff.h"
 #include "capture/in_flight.h"
+#include "capture/policy.h"
 #include "capture/record/recorder.h"
 #include "capture/replay/replay.h"
 
@@ -85,16 +85,13 @@ class CompiledFunction {
   // The same, once more where something waited that the interpreter does between two instructions
   // (interrupted.h).
   Outcome find_again(Call& call);
-  // A hit that took so long, with what plain calls take.
-  void compare(const Call& hit, const Times& taken);
   // How much a call is given (call_load.h).
-  double load_of(PyObject* const* bound) const;
+  double load_of(const Call& call) const;
+  // Whether a replay may call functions whose results may be lost.
+  bool may_lose_opaque() const;
   // The original, for a call that began at `begin` (0: no clock was read) and was not served.
   template <typename Original>
-  PyObject* unserved(PyObject* const* bound, const Times& begin, const Original& original);
-  // The original, while the function rests.
-  template <typename Original>
-  PyObject* rested(PyObject* const* bound, const Original& original);
+  PyObject* plain(const Call& call, const Times& begin, const Original& original);
   // A call that is not compiled: in parts where there are some, else `original`.
   template <typename Original>
   PyObject* uncompiled(PyObject* const* args, size_t nargsf, PyObject* keywords,
@@ -103,8 +100,6 @@ class CompiledFunction {
   PyObject* capture(PyObject* self, Call& call);
   // Why the known paths do not take a call; a Python error may be set.
   std::vector<Miss> misses_of(PyObject* const* bound);
-  // Whether a known path would take such a call now; it calls nothing that dvm does not know.
-  bool serves(PyObject* const* bound);
 
   Ref function_;
   Ref code_;   // the function's code when its paths were made
@@ -119,10 +114,11 @@ class CompiledFunction {
   std::vector<std::vector<std::unique_ptr<Path>>> retired_;  // a replay may still be using them
   InFlight running_;                                         // replays
   InFlight capturing_;                                       // a path is made
-  bool has_plain_bits_ = true;  // all that the paths compute (path/plain_bits.h)
-  bool warned_ = false;         // of the limit of paths
+  bool warned_ = false;                                      // of the limit of paths
   Stats stats_;
-  Backoff backoff_;
+  Policy policy_;
+  int64_t lost_opaque_ = 0;  // replays given up that had called functions dvm does not know
+  std::string why_;          // a single call ran plain, where that is not the policy's
   History history_;
   bool may_skip_turns_ = true;  // of long loops, in recordings
   bool replaced_ = false;       // the code, since the last capture

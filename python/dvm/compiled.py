@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from types import GenericAlias
 from typing import TYPE_CHECKING, Any
 
-from dvm import _dvm
+from dvm import _dvm, reasons
 
 if TYPE_CHECKING:
     from dvm.compiling import Options
@@ -30,8 +30,9 @@ class Stats:
     hits: replayed a compiled path.
     misses: matched no path; the original ran under the tracer.
     captures: misses that gave a compiled path; recaptures: all of them but the first.
-    fallbacks: the original ran because what the call does is not compiled, or because dvm has given
-        the function up for a while: it cost more than it won (`fallback_reasons` says so).
+    fallbacks: the original ran because what the call does is not compiled, because a capture waits
+        until it is worth its price, or because replays took longer than the original
+        (`fallback_reasons` says so).
     drops: a replay met sizes its path does not allow, or a computation of it failed; the original
         ran.
     opaque: calls of functions dvm does not know, made by replays.
@@ -39,6 +40,7 @@ class Stats:
         (`sys.settrace`: a debugger, or what measures coverage, sees every line), or were refused.
     splits: calls that ran in parts, for something in the function is not compiled: `f.parts` has
         them, and those of them that are compiled count by themselves.
+    price: of the capture that calls wait for, and at which call that will be; empty for none.
     """
 
     calls: int
@@ -51,11 +53,18 @@ class Stats:
     opaque: int = 0
     eager: int = 0
     splits: int = 0
+    price: str = ""
+
+    def counters(self) -> dict[str, int]:
+        """Return all but the price, by name."""
+        return {name: count for name, count in asdict(self).items() if name != "price"}
 
 
 def _stats(self: _dvm.Compiled[..., Any]) -> Stats:
     """Return the counters so far, as a snapshot."""
-    return Stats(**_dvm.stats(self))
+    waits = _dvm.limit(self)
+    price = str(waits) if getattr(waits, "code", "") == reasons.WAITS.code else ""
+    return Stats(**_dvm.stats(self), price=price)
 
 
 def _fallback_reasons(self: _dvm.Compiled[..., Any]) -> list[str]:
@@ -63,12 +72,12 @@ def _fallback_reasons(self: _dvm.Compiled[..., Any]) -> list[str]:
     refusal = _dvm.refusal(self)
     if refusal:
         return [refusal]
-    reasons = [
+    of_paths = [
         ": ".join(filter(None, (path["location"], path["reason"])))
         for path in _dvm.paths(self)
         if path["reason"]
     ]
-    return [*reasons, *filter(None, [_dvm.limit(self)])]
+    return [*of_paths, *filter(None, [_dvm.limit(self)])]
 
 
 def _inspect(self: _dvm.Compiled[..., Any], stage: str, *args: Any, **kwargs: Any) -> str:

@@ -659,28 +659,12 @@ OBJECT_TELLS_END = Row("an object with __del__, which tells when it dies", LIFET
 
 # ---- paths
 
-CAPTURES_COST_MORE = Row(
-    "captures cost more than they won: calls that match no path run uncompiled for now", PATHS
-)
-CAPTURES_NOT_HIT = Row(
-    "the last captures served no further call: calls that match no path run uncompiled for now",
-    PATHS,
-)
-LONG_CALL = Row(
-    "a call of {} steps: compiling it waits until that is a small part of what its calls take",
-    AT_ONCE,
+LONG_CALL = Row("a call of {} steps, of which some turns were not recorded", AT_ONCE)
+WAITS = Row(
+    "capture \N{ALMOST EQUAL TO} {}, saves up to {} a call, at call {}; or `force_capture`", AT_ONCE
 )
 OPAQUE_LOST = Row(
     "replays that call functions dvm does not know were given up: it runs uncompiled for now",
-    STRAIGHT,
-)
-PATH_MISSES_OWN_CALL = Row("no path takes the call that it was made of", REPORT)
-REPLAYED_FOR_NOTHING = Row(
-    "steps were replayed for nothing, call after call: it runs uncompiled for now", STRAIGHT
-)
-TURNS_SLOWER = Row(
-    "replaying the turns of its loops took longer than they take plain, {} a call against {}: "
-    "it runs uncompiled for now",
     STRAIGHT,
 )
 HITS_SLOWER = Row(

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from dvm.magpy_capture import lowering
+from dvm.magpy_capture.part import CLASSES
 
 HOUSE = Path(inspect.getfile(lowering)).parent
 NAME = "dvm.magpy_capture"
@@ -105,3 +106,19 @@ def test_there_is_no_circle_among_folders() -> None:
 
 def test_no_circle_of_parts_is_larger_than_three() -> None:
     assert [circle for circle in circles(needed()) if len(circle) > 3] == []
+
+
+def test_the_ways_up_are_few_and_named() -> None:
+    """An interface is defined below the part that has it, and what is no part is one of these."""
+    assert set(lowering.OFFERS) == {"Materialiser", "LoopPolicy", "Rules", "Caller", "Operators"}
+    for interface, part in lowering.OFFERS.items():
+        (base,) = [b for b in lowering.PARTS[part].__bases__ if b.__name__ == interface]
+        assert ORDER.index(folder_of(base.__module__)) < ORDER.index(layer_of(part))
+    others = {kind for kind in lowering.NAMED.values() if kind not in CLASSES}
+    assert others == {*lowering.OFFERS, "Library", "Meanings"}
+
+
+def test_an_arrow_back_and_a_circle_are_found() -> None:
+    assert runs_back(("tensors", "walk"))
+    assert not runs_back(("walk", "tensors"))
+    assert circles([("a", "b"), ("b", "c"), ("c", "a"), ("c", "d")]) == [["a", "b", "c"]]

@@ -87,9 +87,9 @@ def test_nothing_is_left_to_be_written_by_an_heir(file: Path) -> None:
     assert "NotImplementedError" not in file.read_text()
 
 
-#: Who may know NumPy: the library itself, the one list of libraries, the layer that stands on both
-#: Python's functions and NumPy's, and what is told to the recorder when dvm is imported.
-KNOWING = ("meanings/numpy", "libraries.py", "walk/layer.py", "__init__.py")
+#: Who may know NumPy: the library itself, the one list of libraries, and what is told to the
+#: recorder when dvm is imported.
+KNOWING = ("meanings/numpy", "libraries.py", "__init__.py")
 HOUSE = Path(inspect.getfile(lowering)).parent
 
 

@@ -94,7 +94,8 @@ def explain_call(
     """Call `compiled` once and report it; see `dvm.explain`."""
     missed = [miss["text"] for miss in _dvm.explain_miss(compiled, *args, **kwargs)]
     if not _dvm.paths(compiled) and not _dvm.refusal(compiled):
-        missed = ["it is the first call"]
+        first = compiled.stats.calls == 0
+        missed = ["it is the first call" if first else "no call has been captured yet"]
     refusal = _dvm.refusal(compiled)
     before = compiled.stats
     _, index = inspection.path_of_call(compiled, args, kwargs)
@@ -120,7 +121,7 @@ def explain_call(
         missed=missed,
         hint=refusal.advice if refusal else "",
         call=timed[1] if timed else None,
-        stats=asdict(after),
+        stats=after.counters(),
         paths=paths,
         parts=_parts(compiled.parts or ()),
         loops=[_loop(loop) for loop in vars(compiled).get("loops", {}).values()],
@@ -142,7 +143,7 @@ def _part(part: Any) -> dict[str, Any]:
         "lines": (min(lines), max(lines)),
         "compiled": compiled,
         "holds": False,
-        "stats": asdict(part.stats) if compiled else {},
+        "stats": part.stats.counters() if compiled else {},
         "reasons": part.fallback_reasons if compiled else [],
     }
 

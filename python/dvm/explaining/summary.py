@@ -36,8 +36,9 @@ def summary(
     if outcome == "drop":
         return f"this call ran uncompiled: {missed[-1]}"
     if path is None:
-        resting = _dvm.limit(compiled) if compiled.stats.hits else ""
-        return f"this call ran uncompiled{resting and ': '}{resting}{never_replayed(compiled)}"
+        why = never_replayed(compiled)  # with its price, if that is why
+        waits = "" if why else _dvm.limit(compiled)
+        return f"this call ran uncompiled{waits and ': '}{waits}{why}"
     if path["reason"]:
         where = _line(path["location"])
         if outcome == "split":

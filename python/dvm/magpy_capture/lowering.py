@@ -10,7 +10,6 @@ from typing import Any
 from dvm.magpy_capture.libraries import LIBRARIES
 from dvm.magpy_capture.loops.gathering import gather
 from dvm.magpy_capture.loops.histories import LoopHistories
-from dvm.magpy_capture.loops.layer import LoopPart
 from dvm.magpy_capture.loops.rolling import Loops
 from dvm.magpy_capture.part import CLASSES, Part
 from dvm.magpy_capture.path.graphs import Graphs, Modes
@@ -126,7 +125,7 @@ class Lowering:
 IDLE: list[Lowering] = []
 #: the layers, bottom up: each has the names of its parts and of the interfaces that it relies on
 LAYERS: list[type[Part]] = [
-    layer for layer in reversed(LoopPart.__mro__) if issubclass(layer, Part) and layer is not Part
+    layer for layer in CLASSES.values() if layer.__module__.endswith(".layer")
 ]
 #: name -> its class
 NAMED: dict[str, str] = {

@@ -135,28 +135,3 @@ def method_of(kind: type, name: str) -> Meaning | None:
         if (meaning := METHODS_OF.get((cls, name)) or METHODS_OF.get(cls)) is not None:
             return meaning
     return None
-
-
-__all__ = [
-    "ADOPTS",
-    "ATTRIBUTES_OF",
-    "CALLS",
-    "CALLS_OF",
-    "ENTERED",
-    "FUNCTIONS",
-    "METHODS",
-    "METHODS_OF",
-    "SEEING",
-    "Meaning",
-    "Meanings",
-    "adopts",
-    "all_meanings",
-    "attributes_of",
-    "calls_of",
-    "calls_of_each",
-    "entered",
-    "means",
-    "method_of",
-    "methods_of",
-    "of_kind",
-]

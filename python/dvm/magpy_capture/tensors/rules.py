@@ -6,11 +6,14 @@ from collections.abc import Sequence as SequenceOf
 from typing import Any, Protocol
 
 from dvm.magpy_capture.tensors.fresh import Order
-from dvm.magpy_capture.values import Abstract, Tensor
+from dvm.magpy_capture.values import Abstract, Flags, FlatValue, Host, Named, Tensor
 
 
 class Rules(Protocol):
-    """Promotion, the order of results in memory, and operators."""
+    """Promotion, the order of results in memory, operators; attributes and parts of its objects.
+
+    seen: what the program got in the recorded call.
+    """
 
     def operand(self, operand: Abstract, dtype: str) -> Tensor:
         """`operand` as a tensor of `dtype`, as arithmetic has it."""
@@ -27,9 +30,7 @@ class Rules(Protocol):
     def is_integer_scalar(self, *values: Abstract) -> bool:
         """Whether all are integer scalars (truths, too), at least one of them the library's own."""
 
-    def written(
-        self, function: Any, positional: list[Abstract], named: dict[str, Abstract]
-    ) -> list[Abstract]:
+    def written(self, function: Any, positional: list[Abstract], named: Named) -> list[Abstract]:
         """The arguments that a call of a function of the host writes into."""
 
     def is_opaque_class(self, cls: type) -> bool:
@@ -45,6 +46,34 @@ class Rules(Protocol):
         self, kind: str, name: str, operands: list[Abstract], seen: Any, *, in_place: bool = False
     ) -> Abstract:
         """An operator of the language, of which one operand is a tensor: "binary", "compare"..."""
+
+    def applied(self, function: Any, operands: list[Abstract]) -> Tensor:
+        """What an elementwise function gives."""
+
+    def called(
+        self, owner: Any, name: str, positional: list[Abstract], named: Named, seen: Any
+    ) -> Abstract:
+        """A method of an elementwise function."""
+
+    def called_for_each(
+        self, callee: Abstract, positional: list[Abstract], named: Named, seen: Any
+    ) -> Abstract:
+        """A call of what calls a function of the user's for each element."""
+
+    def attribute(self, base: Host, name: str, seen: Any) -> Abstract:
+        """An attribute that an array of a derived class has besides."""
+
+    def set_attribute(self, base: Flags | Tensor | Host, name: str, value: Abstract) -> None:
+        """`base.name = value`, of an array or of what says how one is."""
+
+    def subscript(self, base: Flags | FlatValue | Tensor, key: Abstract, seen: Any) -> Abstract:
+        """`base[key]`, of an array for a key that is no basic one."""
+
+    def store_subscript(self, base: FlatValue | Tensor, key: Abstract, value: Abstract) -> None:
+        """`base[key] = value`, likewise."""
+
+    def element_of(self, value: Abstract, dtype: str) -> Tensor:
+        """`value` as it is stored into elements of that dtype."""
 
     def written_at(self, function: Any, positional: list[Abstract]) -> bool:
         """Write where a function of the host would, at places; False: that is left to it."""

@@ -67,10 +67,9 @@ class Calls(WalkPart):
     """Asks those who may know what a call means, in order."""
 
     needs = (
-        "annotated array_classes caller containers contexts deques exceptions followed graph "
-        "host_operations identity instances lookups meanings memory methods opaque open_lists "
-        "operator_events outputs packages per_element program randoms recorded sets "
-        "ufunc_methods"
+        "annotated caller containers contexts deques exceptions followed graph host_operations "
+        "identity instances lookups meanings memory methods opaque open_lists operator_events "
+        "outputs packages program randoms recorded rules sets"
     )
 
     def call(
@@ -89,7 +88,7 @@ class Calls(WalkPart):
             return self.call_partial(callee, positional, named, seen)
         callee = self.program.by_identity(callee)
         if isinstance(callee, (Instance, Literal)) and called_by(callee.object) is not None:
-            return self.per_element.vectorized(callee, positional, named, seen)
+            return self.rules.called_for_each(callee, positional, named, seen)
         if isinstance(callee, Instance) and self.packages.is_of_package(callee):
             return self.packages.package_object_called(callee, positional, named, seen)
         if not isinstance(callee, Literal):
@@ -126,7 +125,7 @@ class Calls(WalkPart):
         owner = getattr(function, "__self__", None)
         if isinstance(owner, ELEMENTWISE):
             name = function.__name__
-            return self.ufunc_methods.ufunc_method(owner, name, positional, named, seen)
+            return self.rules.called(owner, name, positional, named, seen)
         if isinstance(function, type):
             return self.call_class(function, positional, named, seen)
         if is_function(function) or (hashable and writes(function)):
@@ -149,7 +148,7 @@ class Calls(WalkPart):
             return self.packages.package_call(cls, positional, named, seen)
         if type(seen) is cls and is_user_class(cls):
             return self.instantiate(cls, [*positional, *named.values()], seen)
-        if self.array_classes.is_array_class(cls):
+        if self.rules.is_array_class(cls):
             return self.opaque.call(cls, positional, named, seen)
         raise refuse(reasons.CALL, name_of(cls))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dvm.magpy_capture.meanings.numpy.layer import NumpyPart
+from dvm.magpy_capture.meanings.python.layer import PythonPart
 
 if TYPE_CHECKING:
     from dvm.magpy_capture.walk.callbacks import Callbacks
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from dvm.magpy_capture.walk.walk import Walk
 
 
-class WalkPart(NumpyPart):
+class WalkPart(PythonPart):
     """Has what functions mean, and the way through the events."""
 
     effects: Effects

@@ -78,9 +78,8 @@ class Lookups(WalkPart):
     """The meaning of looking into a value."""
 
     needs = (
-        "annotated array_classes attributes containers contexts fancy heap host_arrays "
-        "host_operations indexing instances ledger locks meanings opaque outputs packages "
-        "program ufuncs writes"
+        "annotated containers contexts heap host_arrays host_operations indexing instances "
+        "ledger locks meanings opaque outputs packages program rules writes"
     )
 
     # ---- attributes
@@ -178,7 +177,7 @@ class Lookups(WalkPart):
             raise refuse(reasons.ATTRIBUTE_OF, name, describe(base))
         if is_array(base.object) and not hasattr(type(base.object), name):
             if name not in (base.object.dtype.names or ()):
-                return self.array_classes.attribute_of_subclass(base, name, seen)
+                return self.rules.attribute(base, name, seen)
         if _is_method(seen):
             return Method(base, name)
         if name == "flat":  # each is an iterator of its own
@@ -291,22 +290,17 @@ class Lookups(WalkPart):
     # ---- subscripts
 
     def subscript(self, base: Abstract, key: Abstract, seen: Any) -> Abstract:
-        if isinstance(base, Flags):
-            return self.attributes.flag(base, self.indexing.plain(key), seen, subscript=True)
-        if isinstance(base, FlatValue):
-            return self.attributes.flat_element(base, key, seen)
-        if isinstance(base, Tensor):
-            parts = index_parts(key)
-            if self.indexing.is_basic(parts):
-                return self.indexing.index(base, key)
-            return self.fancy.advanced_index(base, key, parts, seen)
+        if isinstance(base, Tensor) and self.indexing.is_basic(index_parts(key)):
+            return self.indexing.index(base, key)
+        if isinstance(base, (Flags, FlatValue, Tensor)):
+            return self.rules.subscript(base, key, seen)
         if self.packages.is_of_package(base):
             return self.packages.package_call(operator.getitem, [base, key], {}, seen)
         return self.containers.element(base, key, seen)
 
     def store_subscript(self, base: Abstract, key: Abstract, value: Abstract) -> None:
         if isinstance(base, FlatValue):
-            return self.attributes.store_flat(base, key, value)
+            return self.rules.store_subscript(base, key, value)
         if isinstance(base, Host) and is_array(base.object):
             plain: Any = library_of(base.object).array
             self.opaque.call(plain.__setitem__, [base, key, value], {}, None)
@@ -315,7 +309,7 @@ class Lookups(WalkPart):
             return self.containers.store_element(base, key, value)
         parts = index_parts(key)
         if not self.indexing.is_basic(parts):
-            return self.fancy.advanced_store(base, parts, value)
+            return self.rules.store_subscript(base, key, value)
         target = self.indexing.index(
             base,
             Sequence([*parts, Literal(Ellipsis)])
@@ -323,7 +317,7 @@ class Lookups(WalkPart):
             else key,
             written=True,
         )
-        self.writes.write(target, self.ufuncs.element_of(value, target.dtype))
+        self.writes.write(target, self.rules.element_of(value, target.dtype))
         return None
 
     # ---- with

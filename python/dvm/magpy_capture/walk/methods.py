@@ -33,7 +33,6 @@ from dvm.magpy_capture.values import (
     CacheLock,
     DefaultDict,
     DictValue,
-    FlatValue,
     Host,
     Instance,
     ListValue,
@@ -68,8 +67,7 @@ class Methods(WalkPart):
 
     needs = (
         "annotated caches containers contexts exceptions host_operations indexing instances "
-        "locks meanings opaque open_lists outputs program python randoms reductions "
-        "ufunc_methods"
+        "locks meanings opaque open_lists outputs program python randoms rules"
     )
 
     def call_method(
@@ -138,7 +136,7 @@ class Methods(WalkPart):
         method = Method(resolve(positional[0]), function.__name__, function)
         return self.call_method(method, positional[1:], named, seen)
 
-    @methods_of(Raised, FlatValue, CaughtWarnings, Expected, CacheLock)
+    @methods_of(Raised, CaughtWarnings, Expected, CacheLock)
     def only_method(
         self, base: Any, name: str, positional: list[Abstract], named: Named, seen: Any
     ) -> Abstract:
@@ -149,8 +147,6 @@ class Methods(WalkPart):
             return self.contexts.leave_warnings(base)
         if isinstance(base, Expected) and name == "__exit__":
             return self.contexts.leave_expected(base, positional, seen)
-        if isinstance(base, FlatValue) and name == "copy" and not positional:
-            return self.reductions.flat(base.base)
         if isinstance(base, Raised) and name == "with_traceback":
             return base
         raise refuse(reasons.CALL_METHOD, name, describe(base))
@@ -178,7 +174,7 @@ class Methods(WalkPart):
         self, base: Literal, name: str, positional: list[Abstract], named: Named, seen: Any
     ) -> Abstract:
         if isinstance(base.object, ELEMENTWISE):
-            return self.ufunc_methods.ufunc_method(base.object, name, positional, named, seen)
+            return self.rules.called(base.object, name, positional, named, seen)
         if not self.host_operations.is_pure(base):
             raise refuse(reasons.CALL_METHOD, name, describe(base))
         if not is_scalar(base.object) and type(base.object) not in IMMUTABLE:

@@ -48,9 +48,8 @@ class OperatorEvents(WalkPart, Operators):
     """Events that compute with values and look into them."""
 
     needs = (
-        "array_classes attributes caller containers exceptions heap host_operations identity "
-        "instances ledger lengths lookups opaque open_lists packages program python record "
-        "recorded rules sets ufuncs"
+        "caller containers exceptions heap host_operations identity instances ledger lengths "
+        "lookups opaque open_lists packages program python record recorded rules sets"
     )
 
     # ---- operators
@@ -123,8 +122,9 @@ class OperatorEvents(WalkPart, Operators):
         if self.rules.is_integer_scalar(a, b):
             raise refuse(reasons.FUNCTOOLS_REDUCE_INTEGERS_NUMPY)
         if isinstance(a, Tensor) or isinstance(b, Tensor):
-            applied = self.ufuncs.apply(callee, [a, b]) if name is None else None
-            return self.rules.operator(str(name), [a, b]) if applied is None else applied
+            if name is None:
+                return self.rules.applied(callee, [a, b])
+            return self.rules.operator(name, [a, b])
         numbers = all(isinstance(each, (Literal, Host, Size)) for each in (a, b))
         if (
             name is None
@@ -300,16 +300,13 @@ class OperatorEvents(WalkPart, Operators):
         if isinstance(base, Raised) and not followed:
             return self.exceptions.set_attribute(base, name, value)
         if isinstance(base, Flags) and name == "writeable":
-            self.attributes.set_flags(base.base, value)
-            return
-        if isinstance(base, Tensor) and name == "shape":
-            return self.attributes.set_shape(base, value)
-        if isinstance(base, Tensor) and name == "flat":
-            return self.attributes.set_flat(base, value)
+            return self.rules.set_attribute(base, name, value)
+        if isinstance(base, Tensor) and name in ("shape", "flat"):
+            return self.rules.set_attribute(base, name, value)
         if isinstance(base, Tensor) and name == "real" and not base.is_scalar and not followed:
             return self.lookups.store_subscript(base, Literal(Ellipsis), value)
         if isinstance(base, Host) and is_subclass(base) and not followed:
-            return self.array_classes.set_attribute_of_subclass(base, name, value)
+            return self.rules.set_attribute(base, name, value)
         parts = isinstance(base, Host) and is_array(base.object) and base.object.dtype.kind == "c"
         if parts and name in ("real", "imag"):
             part = self.lookups.attribute(base, name, getattr(base.object, name))

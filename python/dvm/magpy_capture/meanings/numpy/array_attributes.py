@@ -18,7 +18,7 @@ from dvm.magpy_capture.meanings.numpy.layer import NumpyPart
 from dvm.magpy_capture.meanings.numpy.ufuncs import NONE
 from dvm.magpy_capture.path.program import describe
 from dvm.magpy_capture.path.spec import refuse
-from dvm.magpy_capture.registry import attributes_of, means
+from dvm.magpy_capture.registry import attributes_of, means, methods_of
 from dvm.magpy_capture.tensors.fresh import c_order
 from dvm.magpy_capture.values import (
     Abstract,
@@ -30,6 +30,7 @@ from dvm.magpy_capture.values import (
     ListValue,
     Literal,
     Method,
+    Named,
     Sequence,
     Size,
     SliceValue,
@@ -156,6 +157,15 @@ class ArrayAttributes(NumpyPart):
             if isinstance(found, Tensor) and found.base is not None
             else found
         )
+
+    @methods_of(FlatValue)
+    def flat_method(
+        self, flat: FlatValue, name: str, positional: list[Abstract], named: Named, seen: Any
+    ) -> Abstract:
+        """`x.flat.copy()`."""
+        if name != "copy" or positional:
+            raise refuse(reasons.CALL_METHOD, name, describe(flat))
+        return self.reductions.flat(flat.base)
 
     def store_flat(self, flat: FlatValue, key: Abstract, value: Abstract) -> None:
         """`x.flat[key] = value`, which repeats the values of an array: not on a path."""

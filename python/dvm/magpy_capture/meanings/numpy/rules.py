@@ -16,8 +16,9 @@ from dvm.magpy_capture.meanings.numpy.tables import (
 )
 from dvm.magpy_capture.path.graphs import same_shape
 from dvm.magpy_capture.tensors.fresh import Order, c_order
+from dvm.magpy_capture.tensors.indexing import index_parts
 from dvm.magpy_capture.tensors.rules import Rules
-from dvm.magpy_capture.values import Abstract, Named, Tensor
+from dvm.magpy_capture.values import Abstract, Flags, FlatValue, Host, Named, Tensor
 
 #: kind of operator -> operator of the language -> what computes it
 OPERATORS: dict[str, dict[str, Any]] = {
@@ -31,8 +32,8 @@ class NumpyRules(NumpyPart, Rules):
     """Promotion as NumPy has it, and K order, which its own iterator tells on small arrays."""
 
     needs = (
-        "array_classes elementwise fancy layouts per_element promotion sizes ufuncs "
-        "written_arguments"
+        "array_classes attributes elementwise fancy indexing layouts per_element promotion "
+        "sizes ufunc_methods ufuncs written_arguments"
     )
 
     def result_order(self, operands: SequenceOf[Tensor], rank: int) -> Order:
@@ -109,6 +110,47 @@ class NumpyRules(NumpyPart, Rules):
             if shortcut is not None:
                 function, operands = shortcut, operands[:1]
         return self.ufuncs.ufunc_call(function, operands, named, seen)
+
+    def applied(self, function: Any, operands: list[Abstract]) -> Tensor:
+        return self.ufuncs.apply(function, operands)
+
+    def called(
+        self, owner: Any, name: str, positional: list[Abstract], named: Named, seen: Any
+    ) -> Abstract:
+        return self.ufunc_methods.ufunc_method(owner, name, positional, named, seen)
+
+    def called_for_each(
+        self, callee: Abstract, positional: list[Abstract], named: Named, seen: Any
+    ) -> Abstract:
+        return self.per_element.vectorized(callee, positional, named, seen)
+
+    def attribute(self, base: Host, name: str, seen: Any) -> Abstract:
+        return self.array_classes.attribute_of_subclass(base, name, seen)
+
+    def set_attribute(self, base: Flags | Tensor | Host, name: str, value: Abstract) -> None:
+        if isinstance(base, Flags):
+            self.attributes.set_flags(base.base, value)
+        elif isinstance(base, Host):
+            self.array_classes.set_attribute_of_subclass(base, name, value)
+        elif name == "shape":
+            self.attributes.set_shape(base, value)
+        else:
+            self.attributes.set_flat(base, value)
+
+    def subscript(self, base: Flags | FlatValue | Tensor, key: Abstract, seen: Any) -> Abstract:
+        if isinstance(base, Flags):
+            return self.attributes.flag(base, self.indexing.plain(key), seen, subscript=True)
+        if isinstance(base, FlatValue):
+            return self.attributes.flat_element(base, key, seen)
+        return self.fancy.advanced_index(base, key, index_parts(key), seen)
+
+    def store_subscript(self, base: FlatValue | Tensor, key: Abstract, value: Abstract) -> None:
+        if isinstance(base, FlatValue):
+            return self.attributes.store_flat(base, key, value)
+        return self.fancy.advanced_store(base, index_parts(key), value)
+
+    def element_of(self, value: Abstract, dtype: str) -> Tensor:
+        return self.ufuncs.element_of(value, dtype)
 
     def written_at(self, function: Any, positional: list[Abstract]) -> bool:
         return self.fancy.written_at(function, positional)

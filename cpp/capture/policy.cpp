@@ -1,0 +1,149 @@
+#include "capture/policy.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+namespace dvm::capture {
+
+namespace {
+
+// So many events take as much as any capture does besides.
+constexpr int64_t kFew = 8;
+
+// Loads that differ by less are one: a fifth more elements.
+constexpr double kSameLoad = 0.25;
+// Calls of less than this are not worth a clock each.
+constexpr int64_t kShort = Policy::kAtOnce / 100;
+
+double ratio(int64_t hit, int64_t plain) {
+  return static_cast<double>(hit) / static_cast<double>(std::max<int64_t>(plain, 1));
+}
+
+// As text, of three digits at most.
+std::string time_text(int64_t nanos) {
+  const double micros = static_cast<double>(nanos) / 1000;
+  const bool is_short = micros < 1000;
+  const double number = is_short ? micros : micros / 1000;
+  char text[32];
+  std::snprintf(text, sizeof text, number < 100 ? "%.3g" : "%.0f", number);
+  return text + std::string(is_short ? " us" : " ms");
+}
+
+}  // namespace
+
+// ---- calls
+
+const Policy::Plain* Policy::slowest_like(double load) const {
+  const Plain* found = nullptr;
+  for (const Plain& call : known_) {
+    if (call.load < 0 || std::abs(call.load - load) > kSameLoad) continue;
+    const bool is_better = found == nullptr || found->is_bound > call.is_bound ||
+                           (found->is_bound == call.is_bound && call.times.cpu > found->times.cpu);
+    if (is_better) found = &call;
+  }
+  return found;
+}
+
+bool Policy::hit(double load, Times taken) {
+  const Plain* plain = slowest_like(load);
+  const bool tells = plain != nullptr && taken.cpu >= kShort;
+  const double times =
+      tells ? std::min(ratio(taken.cpu, plain->times.cpu), ratio(taken.wall, plain->times.wall))
+            : 0;
+  is_unserved_ = false;
+  if (lose(times - kSlower, tells ? taken.cpu - plain->times.cpu : 0)) {
+    slow_ = taken.cpu;
+    plain_ = plain->times.cpu;
+    return true;
+  }
+  interval_ = lost_calls_ > 0 ? 0 : std::max<int64_t>(2 * interval_, 1);
+  until_hit_ = interval_;
+  return false;
+}
+
+bool Policy::lose(double calls, int64_t nanos) {
+  lost_calls_ = std::max(0.0, lost_calls_ + std::clamp(calls, -1.0, 1.0));
+  lost_ = lost_calls_ == 0 ? 0 : lost_ + nanos;
+  if (lost_calls_ < kPatience || !may_rest_) return false;
+  rests_ = true;
+  ++rested_;
+  balance_ = 0;
+  return true;
+}
+
+void Policy::plain(double load, Times taken, int64_t prefix) {
+  usual_ = taken.cpu;
+  is_unserved_ = true;
+  balance_ += taken.cpu * stands_for_;
+  stands_for_ = until_plain_ = 1 + kShort / 5 / std::max<int64_t>(taken.cpu, 1);
+  until_hit_ = 0;
+  interval_ = 1;
+  add({load, taken});
+  if (!rests_) {
+    if (prefix >= kShort && lose(ratio(prefix, taken.cpu), prefix)) {
+      slow_ = prefix + taken.cpu;
+      plain_ = taken.cpu;
+    }
+  } else if (balance_ >= (expected_ + lost_) << std::min(rested_, 20)) {
+    rests_ = false;
+    lost_calls_ = balance_ = lost_ = 0;
+  }
+}
+
+// ---- captures
+
+int64_t Policy::price() const { return expected_ << std::min(unhit_, 20); }
+
+bool Policy::may_capture(int64_t hits) {
+  if (hits != hits_) {
+    unhit_ = 0;
+    balance_ = std::max(balance_, kAtOnce);
+  }
+  hits_ = hits;
+  waits_ = balance_ < price();
+  return !waits_;
+}
+
+int64_t Policy::most_opcodes() const { return balance_ / rates_->opcode; }
+
+int64_t Policy::expected_of(int64_t events) const { return (events + kFew) * event_nanos(); }
+
+// What the tracer takes is no part of the plain call, which took a tenth at most where it does no
+// more than Python itself.
+void Policy::recorded(const Traced& traced) {
+  constexpr int64_t kMany = 200;
+  if (traced.opcodes >= kMany) {
+    rates_->opcode = std::min<int64_t>(rates_->opcode, traced.nanos / traced.opcodes);
+  }
+  const int64_t most = std::max(traced.nanos / 10, traced.nanos - traced.opcodes * rates_->opcode);
+  add({traced.load, {most, most}, true});
+  if (usual_ == 0) usual_ = most;
+}
+
+void Policy::put_off(int64_t taken, int64_t expected) {
+  balance_ = std::clamp<int64_t>(balance_ - taken, 0, kAtOnce);
+  expected_ = expected;
+  waits_ = true;
+}
+
+void Policy::captured(const Traced& traced, int64_t lowered) {
+  if (lowered > 0) {
+    own_event_ = lowered / (traced.events + kFew);
+    rates_->event += (own_event_ > rates_->event ? 1 : -1) * rates_->event / 8;
+  }
+  put_off(traced.nanos + lowered, traced.nanos + lowered);
+  waits_ = false;
+  ++unhit_;
+  until_hit_ = 1;  // the first hit makes what the others find
+}
+
+std::string Policy::why(int64_t calls) const {
+  if (rests_) return "hits-slower\n" + time_text(slow_) + "\n" + time_text(plain_);
+  if (!waits_) return {};
+  const int64_t left = std::max<int64_t>(0, price() - balance_);
+  const int64_t call = calls + 1 + left / std::max<int64_t>(usual_, 1);
+  return "waits\n" + time_text(price()) + "\n" + time_text(usual_) + "\n" + std::to_string(call);
+}
+
+}  // namespace dvm::capture

@@ -1,0 +1,130 @@
+// When calls are captured, and when paths are left alone: ski rental. Who may rent or buy, and does
+// not know for how many days, buys when the rents have come to the price: he never pays more than
+// twice the least.
+//
+//   capture  A call that no path takes runs plain until such calls have taken, since the last
+//            capture, what the next is expected to take; and that takes no longer than they have,
+//            or is given up. kAtOnce of it is advanced, at first and behind every hit: what takes
+//            less is captured when it is met.
+//   price    What the last capture took; of one that was given up, what it would have taken by its
+//            events, or twice what it had. Doubled for each capture that nobody has hit.
+//   slower   Replays may take longer than the calls do plain. Some are timed and compared with
+//            plain calls that were given about as much (call_load.h), which came to be before there
+//            was a path or behind a miss; what steps take before a guard fails is lost as well.
+//            When kPatience plain calls' time is lost the paths are left alone, until plain calls
+//            have taken what capture and loss did together; doubled each time.
+//
+// No call runs one way or the other to find something out, and only a function whose paths have the
+// bits of plain calls (path/plain_bits.h) leaves them alone: nothing that a program can see depends
+// on a clock. Knows no clock, which is for tests: it is told what was read, in ns.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace dvm::capture {
+
+// What clocks say, in ns: of this thread's own time, and of the wall's.
+struct Times {
+  int64_t cpu = 0, wall = 0;
+};
+
+// What captures have taken, and guesses before any: of an event behind the recording, as often more
+// as less, and of an instruction within it, at least. Of a process, but in tests.
+struct Rates {
+  std::atomic<int64_t> event = 60'000, opcode = 400;
+};
+inline Rates rates_of_process;
+
+class Policy {
+ public:
+  explicit Policy(Rates& rates = rates_of_process) : rates_(&rates) {}
+
+  // What nobody notices once.
+  static constexpr int64_t kAtOnce = 5'000'000;
+  // Hits that take so many times as long as plain calls are no noise.
+  static constexpr double kSlower = 1.1;
+  // Plain calls' time that may be lost; no call counts for more than one, for a clock may be wrong.
+  static constexpr double kPatience = 4;
+
+  // ---- calls. load: the logarithm of what a call is given.
+
+  // The next call is to run plain although a path may take it.
+  bool rests() const { return rests_; }
+  void may_rest(bool may) { may_rest_ = may; }
+  // Whether a clock is to be read before the next call: for a hit, or replay for nothing.
+  bool watches() const { return wants_hit() || is_unserved_; }
+  bool wants_hit() const { return until_hit_ <= 0 && may_rest_; }
+  void hit() {  // one that was not timed
+    --until_hit_;
+    is_unserved_ = false;
+  }
+  // True: hits are slower, and it rests from now on.
+  bool hit(double load, Times taken);
+  // Whether a call that runs plain is to be timed.
+  bool wants_plain() { return --until_plain_ <= 0; }
+  // One that was, behind so many ns of replay for nothing.
+  void plain(double load, Times taken, int64_t prefix);
+
+  // ---- captures
+
+  // May a call that no path takes be captured, when so many were hit?
+  bool may_capture(int64_t hits);
+  // What that may be expected to take. A little more is no reason to throw away what was done.
+  int64_t budget() const { return balance_; }
+  // How many instructions may be recorded, and what the events of so many will take.
+  int64_t most_opcodes() const;
+  int64_t expected_of(int64_t events) const;
+
+  // A call was recorded. events: without those that more turns of a loop repeat.
+  struct Traced {
+    double load;
+    int64_t events, opcodes, nanos;
+  };
+  void recorded(const Traced& traced);
+  // It was not captured, after so many ns, and would take so many.
+  void put_off(int64_t taken, int64_t expected);
+  // It was, in so many ns; `lowered` of these behind the recording.
+  void captured(const Traced& traced, int64_t lowered);
+
+  // Why calls run plain at present, as a message of reasons.h; or empty. calls: so far.
+  std::string why(int64_t calls) const;
+
+ private:
+  struct Plain {
+    double load = -1;
+    Times times;
+    bool is_bound = false;  // the recorded call took no more, had it not been recorded
+  };
+
+  int64_t price() const;
+  int64_t event_nanos() const { return own_event_ > 0 ? own_event_ : rates_->event.load(); }
+  const Plain* slowest_like(double load) const;
+  void add(const Plain& call) { known_[next_++ % known_.size()] = call; }
+  bool lose(double calls, int64_t nanos);
+
+  Rates* rates_;
+  int64_t own_event_ = 0;      // what an event of this function took; 0: of none yet
+  int64_t balance_ = kAtOnce;  // what plain calls have taken, and what was advanced
+  int64_t expected_ = 0;       // of the next capture
+  int unhit_ = 0;              // captures since the last hit
+  int64_t hits_ = 0;           // when last asked
+  bool waits_ = false;         // a call was not captured for its price
+
+  std::array<Plain, 8> known_ = {};
+  size_t next_ = 0;
+  int64_t until_plain_ = 0, stands_for_ = 1;  // a timed one, for so many
+  int64_t until_hit_ = 1, interval_ = 1;
+  double lost_calls_ = 0;
+  int64_t lost_ = 0;          // ns
+  bool is_unserved_ = false;  // the last call
+  bool may_rest_ = true, rests_ = false;
+  int rested_ = 0;                // times
+  int64_t slow_ = 0, plain_ = 0;  // a replay that was slower than that
+  int64_t usual_ = 0;             // a plain call, the last or as it is guessed
+};
+
+}  // namespace dvm::capture
