@@ -95,8 +95,39 @@ class MaybeViews(TensorPart):
             made.open_order = lambda: self._close_order(made)
         return made
 
+    def _told(self, before: SequenceOf[_dvm.Dim], sizes: list[_dvm.Dim]) -> list[_dvm.Dim]:
+        """These sizes, of which the one that is -1 follows from the others."""
+        unknown = [place for place, dim in enumerate(sizes) if dim.constant == -1]
+        if not unknown:
+            return sizes
+        others = [dim for place, dim in enumerate(sizes) if place not in unknown]
+        known = self.graph.product(others)
+        self.program.require_positive(known)  # or -1 may be anything, and NumPy raises
+        rest = self._without(before, others)
+        sizes[unknown[0]] = self.graph.product(before) // known if rest is None else rest
+        return sizes
+
+    def _without(
+        self, before: SequenceOf[_dvm.Dim], sizes: SequenceOf[_dvm.Dim]
+    ) -> _dvm.Dim | None:
+        """What is left of the sizes before without these, if these are among them."""
+        if any(size.constant == 0 for size in sizes):
+            return None
+        rest = list(before)
+        for size in sizes:
+            match = next((dim for dim in rest if dim == size), None)
+            if match is None and size.constant != 1:
+                return None
+            if match is not None:
+                rest.remove(match)
+        return self.graph.product(rest)
+
     def reshaped(self, x: Tensor, shape: SequenceOf[_dvm.Dim]) -> Tensor:
-        """Another shape in C order: a view where NumPy makes one, else a copy."""
+        """Another shape in C order: a view where NumPy makes one, else a copy.
+
+        shape: one of the sizes may be -1, for as many as there are.
+        """
+        shape = self._told(x.shape, list(shape))
         line = len(shape) == 1 and self.graph.product(x.shape) == shape[0]
         wanted = Literal(-1) if line else self.arguments_of(shape)
         remake: tuple[Any, ...] = (x.library.reshape, [wanted])

@@ -69,32 +69,7 @@ class Shapes(NumpyPart):
             return self.transpose(self.reshape(self.transpose(x), sizes))
         if self.indexing.plain(order) != "C":
             raise refuse(reasons.RESHAPE_ANOTHER_ORDER_C_F)
-        sizes = self.dims(shape)
-        unknown = [i for i, dim in enumerate(sizes) if dim.constant == -1]
-        if unknown:
-            known = self.graph.product(dim for i, dim in enumerate(sizes) if i not in unknown)
-            self.program.require_positive(known)  # or -1 may be anything, and NumPy raises
-            sizes[unknown[0]] = self._without(x.shape, sizes, unknown[0]) or (
-                self.graph.product(x.shape) // known
-            )
-        return self.views.reshaped(x, sizes)
-
-    def _without(
-        self, shape: SequenceOf[_dvm.Dim], sizes: SequenceOf[_dvm.Dim], place: int
-    ) -> _dvm.Dim | None:
-        """The size for -1 when the other sizes are among those of the array: the rest of them."""
-        rest = list(shape)
-        for i, size in enumerate(sizes):
-            if i == place:
-                continue
-            match = next((dim for dim in rest if dim == size), None)
-            if match is None and size.constant != 1:
-                return None
-            if match is not None:
-                rest.remove(match)
-        return (
-            None if any(True for size in sizes if size.constant == 0) else self.graph.product(rest)
-        )
+        return self.views.reshaped(x, self.dims(shape))
 
     @means(np.ndarray.reshape)
     def reshape_method(
