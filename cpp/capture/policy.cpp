@@ -121,10 +121,13 @@ void Policy::recorded(const Traced& traced) {
   if (usual_ == 0) usual_ = most;
 }
 
+void Policy::pay(int64_t taken) { balance_ = std::clamp<int64_t>(balance_ - taken, 0, kAtOnce); }
+
+// A second attempt that came to nothing was told too little by the first.
 void Policy::put_off(int64_t taken, int64_t expected) {
-  balance_ = std::clamp<int64_t>(balance_ - taken, 0, kAtOnce);
-  expected_ = expected;
-  waits_ = true;
+  pay(taken);
+  expected_ = is_put_off_ ? std::max(expected, 2 * expected_) : expected;
+  waits_ = is_put_off_ = true;
 }
 
 void Policy::captured(const Traced& traced, int64_t lowered) {
@@ -132,8 +135,9 @@ void Policy::captured(const Traced& traced, int64_t lowered) {
     own_event_ = lowered / (traced.events + kFew);
     rates_->event += (own_event_ > rates_->event ? 1 : -1) * rates_->event / 8;
   }
-  put_off(traced.nanos + lowered, traced.nanos + lowered);
-  waits_ = false;
+  expected_ = traced.nanos + lowered;
+  pay(expected_);
+  waits_ = is_put_off_ = false;
   ++unhit_;
   until_hit_ = 1;  // the first hit makes what the others find
 }

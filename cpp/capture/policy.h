@@ -7,7 +7,8 @@
 //            or is given up. kAtOnce of it is advanced, at first and behind every hit: what takes
 //            less is captured when it is met.
 //   price    What the last capture took; of one that was given up, what it would have taken by its
-//            events, or twice what it had. Doubled for each capture that nobody has hit.
+//            events, or twice what it had. Doubled for each attempt after one
+//            that came to nothing, and for each capture that nobody has hit.
 //   slower   Replays may take longer than the calls do plain. Some are timed and compared with
 //            plain calls that were given about as much (call_load.h), which came to be before there
 //            was a path or behind a miss; what steps take before a guard fails is lost as well.
@@ -105,6 +106,7 @@ class Policy {
   const Plain* slowest_like(double load) const;
   void add(const Plain& call) { known_[next_++ % known_.size()] = call; }
   bool lose(double calls, int64_t nanos);
+  void pay(int64_t taken);
 
   Rates* rates_;
   int64_t own_event_ = 0;      // what an event of this function took; 0: of none yet
@@ -113,6 +115,7 @@ class Policy {
   int unhit_ = 0;              // captures since the last hit
   int64_t hits_ = 0;           // when last asked
   bool waits_ = false;         // a call was not captured for its price
+  bool is_put_off_ = false;    // nor was the last that was recorded
 
   std::array<Plain, 8> known_ = {};
   size_t next_ = 0;

@@ -2,6 +2,7 @@
 
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <ctime>
 
 namespace dvm::capture {
@@ -43,7 +44,9 @@ Times times() {
 
 Times since(const Times& begin) {
   const Times now = times();
-  return {now.cpu - begin.cpu, now.wall - begin.wall};
+  const int64_t wall = now.wall - begin.wall;
+  // Where the whole machine stood still, one clock that stood for the other was ahead of it.
+  return {std::clamp<int64_t>(now.cpu - begin.cpu, 0, wall), wall};
 }
 
 }  // namespace dvm::capture
