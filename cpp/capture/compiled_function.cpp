@@ -381,23 +381,23 @@ PyObject* CompiledFunction::capture(PyObject* self, Call& call) {
   Trace trace = trace_call(function, bound, std::move(limits));
   const core::Recording& recording = trace.record->data();
   const bool skipped = trace.record->skipped() > 0;
-  const Policy::Traced traced{load, distinct_events(recording), recording.opcodes,
-                              since(begin).cpu};
+  Policy::Traced traced{load, distinct_events(recording), recording.opcodes, since(begin).cpu};
   policy_.recorded(traced);
   const auto put_off = [&](int64_t expected) {
     ++stats_.fallbacks;
-    policy_.put_off(since(begin).cpu, traced.nanos + expected);
+    const int64_t behind = since(begin).cpu - traced.nanos;
+    policy_.put_off(traced.tracer + behind, traced.tracer + expected);
     return trace.result.release();
   };
   if (!trace.result) {  // the user's own exception: no path to keep
     policy_.captured(traced, 0);
     return nullptr;
   }
-  const int64_t budget = at_any_cost ? INT64_MAX : policy_.budget() - traced.nanos;
+  const int64_t budget = at_any_cost ? INT64_MAX : policy_.budget() - traced.tracer;
   const int64_t expected = policy_.expected_of(traced.events);
   if (trace.record->is_over_limit()) {
     may_skip_turns_ = may_skip_turns_ && !skipped;
-    return put_off(expected + traced.nanos);
+    return put_off(expected + traced.tracer);
   }
   if (expected > budget) return put_off(expected);
   const int64_t most = at_any_cost ? INT64_MAX : budget + Policy::kAtOnce;

@@ -52,7 +52,9 @@ bool Policy::hit(double load, Times taken) {
       tells ? std::min(ratio(taken.cpu, plain->times.cpu), ratio(taken.wall, plain->times.wall))
             : 0;
   is_unserved_ = false;
-  if (lose(times - kSlower, tells ? taken.cpu - plain->times.cpu : 0)) {
+  // One call that was recorded tells less than several that ran plain.
+  const double usual = tells && plain->is_bound ? 2 * kSlower : kSlower;
+  if (lose(times - usual, tells ? taken.cpu - plain->times.cpu : 0)) {
     slow_ = taken.cpu;
     plain_ = plain->times.cpu;
     return true;
@@ -111,12 +113,13 @@ int64_t Policy::expected_of(int64_t events) const { return (events + kFew) * eve
 
 // What the tracer takes is no part of the plain call, which took a tenth at most where it does no
 // more than Python itself.
-void Policy::recorded(const Traced& traced) {
+void Policy::recorded(Traced& traced) {
   constexpr int64_t kMany = 200;
   if (traced.opcodes >= kMany) {
     rates_->opcode = std::min<int64_t>(rates_->opcode, traced.nanos / traced.opcodes);
   }
   const int64_t most = std::max(traced.nanos / 10, traced.nanos - traced.opcodes * rates_->opcode);
+  traced.tracer = traced.nanos - most;
   add({traced.load, {most, most}, true});
   if (usual_ == 0) usual_ = most;
 }
@@ -135,7 +138,7 @@ void Policy::captured(const Traced& traced, int64_t lowered) {
     own_event_ = lowered / (traced.events + kFew);
     rates_->event += (own_event_ > rates_->event ? 1 : -1) * rates_->event / 8;
   }
-  expected_ = traced.nanos + lowered;
+  expected_ = traced.tracer + lowered;
   pay(expected_);
   waits_ = is_put_off_ = false;
   ++unhit_;

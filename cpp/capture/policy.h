@@ -84,8 +84,9 @@ class Policy {
   struct Traced {
     double load;
     int64_t events, opcodes, nanos;
+    int64_t tracer = 0;  // what of that the call would not have taken plain: told by recorded()
   };
-  void recorded(const Traced& traced);
+  void recorded(Traced& traced);
   // It was not captured, after so many ns, and would take so many.
   void put_off(int64_t taken, int64_t expected);
   // It was, in so many ns; `lowered` of these behind the recording.

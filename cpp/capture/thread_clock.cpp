@@ -2,7 +2,6 @@
 
 #include <sys/resource.h>
 
-#include <algorithm>
 #include <ctime>
 
 namespace dvm::capture {
@@ -44,9 +43,9 @@ Times times() {
 
 Times since(const Times& begin) {
   const Times now = times();
-  const int64_t wall = now.wall - begin.wall;
+  const int64_t cpu = now.cpu - begin.cpu, wall = now.wall - begin.wall;
   // Where the whole machine stood still, one clock that stood for the other was ahead of it.
-  return {std::clamp<int64_t>(now.cpu - begin.cpu, 0, wall), wall};
+  return {0 < cpu && cpu < wall ? cpu : wall, wall};
 }
 
 }  // namespace dvm::capture

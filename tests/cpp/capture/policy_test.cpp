@@ -63,18 +63,18 @@ Outcome run(Policy& policy, int64_t calls, const std::function<Call(int64_t)>& c
       plain(call.prefix);
     } else {
       ++seen.attempts;
-      const Policy::Traced traced{call.load, capture.events, capture.traced / 300,
-                                  call.plain + capture.traced};
+      Policy::Traced traced{call.load, capture.events, capture.traced / 300,
+                            call.plain + capture.traced};
       policy.recorded(traced);
       seen.taken += traced.nanos;
-      const int64_t budget = policy.budget() - traced.nanos;
+      const int64_t budget = policy.budget() - traced.tracer;
       const int64_t expected = policy.expected_of(traced.events);
       if (expected > budget) {
-        policy.put_off(traced.nanos, traced.nanos + expected);
+        policy.put_off(traced.tracer, traced.tracer + expected);
       } else if (capture.lowered > budget + Policy::kAtOnce) {
         const int64_t given_up = budget + Policy::kAtOnce;
         seen.taken += given_up;
-        policy.put_off(traced.nanos + given_up, traced.nanos + 2 * given_up);
+        policy.put_off(traced.tracer + given_up, traced.tracer + 2 * given_up);
       } else {
         seen.taken += capture.lowered;
         policy.captured(traced, capture.lowered);

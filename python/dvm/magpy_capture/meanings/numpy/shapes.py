@@ -32,7 +32,7 @@ class Shapes(NumpyPart):
     """Functions that only move elements."""
 
     needs = (
-        "arrays containers elementwise graph indexing joining layouts program reductions rules "
+        "arrays containers elementwise graph indexing joining layouts reductions rules "
         "sizes ufunc_methods ufuncs views"
     )
 
