@@ -64,8 +64,7 @@ class DataOrigins:
         }
 
     def is_data(self, node: int) -> bool:
-        """Whether it goes back to the elements of an array, or by a variable that turns change to
-        an argument."""
+        """Whether it goes back to an array, or by what turns change to an argument."""
         waiting = [(node, False)]
         while waiting:
             each = waiting.pop()
