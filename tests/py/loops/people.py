@@ -149,6 +149,20 @@ def checksum(data):
     return b << 16 | a
 
 
+# ---- bits
+
+
+@called_with(lambda number: (rng(number).integers(0, 256, 900, np.uint8),))
+def crc16(data):
+    crc = 0xFFFF
+    for byte in data:
+        b = 0xFF & int(byte)
+        for _ in range(8):
+            crc = (crc >> 1) ^ 0x8408 if (crc & 1) ^ (b & 1) else crc >> 1
+            b >>= 1
+    return crc
+
+
 # ---- arrays in a loop
 
 

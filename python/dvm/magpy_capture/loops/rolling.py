@@ -18,6 +18,7 @@ from typing import Any
 from dvm import _dvm, classes, reasons
 from dvm.magpy_capture.libraries import fits_graph, is_array, library_of
 from dvm.magpy_capture.library import Array
+from dvm.magpy_capture.loops.branching import branches_on_data, ways_shown
 from dvm.magpy_capture.loops.histories import PLAIN, Entry, Given, LoopHistories, Rolled
 from dvm.magpy_capture.loops.layer import LoopPart
 from dvm.magpy_capture.loops.recorded_loops import (
@@ -124,10 +125,15 @@ class Loops(LoopPart, LoopPolicy):
         varies = is_long or len(known.counts) > 1
         if self._is_turn:  # what it depends on will change
             varies = varies or not is_of_constants(self.recording, turns)
-        varies = varies or branches_on_values(self.recording, turns)
+        varies = varies or self._branches(turns)
         varies = varies or goes_through_text(self.recording, turns)
         varies = varies or writes_many_parts(self.recording, turns)
         return turns.count > 0 and varies
+
+    def _branches(self, turns: RecordedLoop) -> bool:
+        """Whether turns go their ways for what was computed: then each count is many paths."""
+        recording = self.recording
+        return branches_on_values(recording, turns) or branches_on_data(recording, turns)
 
     # ---- events
 
@@ -201,6 +207,8 @@ class Loops(LoopPart, LoopPolicy):
             places = [loop.variables.index(name) for name in at_end]
             native = _dvm.new_loop(len(loop.variables), carried, places, loop.exhausted)
             rolled = Rolled(native)
+            if ways_shown(self.recording, turns) > MOST_WAYS:
+                raise refuse(reasons.LOOP_WAYS, MOST_WAYS)
         self._lower_turns(turns, rolled)
         known.rolled = rolled
         self._step(turns, rolled)
@@ -519,7 +527,7 @@ class Loops(LoopPart, LoopPolicy):
         known.reason, known.at = refusal.reason, refusal.at
         ways = refusal.reason.code in (reasons.LOOP_WAYS.code, reasons.LOOP_STUCK.code)
         differs = known.first < self.known.recordings  # it was rolled, and a later call missed
-        if ways and (differs or branches_on_values(self.recording, turns)):
+        if ways and (differs or self._branches(turns)):
             known.ends_paths = True
             self.known.hopeless[known.begin] = known
         self.given_up.add(turns.enter)
