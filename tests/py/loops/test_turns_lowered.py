@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ from dvm.magpy_capture.loops import rolling
 
 
 @pytest.fixture
-def lowered(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[tuple[int, int]]]:
+def lowered(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
     """The loops and turns that are lowered."""
     met: list[tuple[int, int]] = []
     original = rolling.Loops._lower_turn
@@ -23,7 +23,7 @@ def lowered(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[tuple[int, int]]]:
         original(self, turns, turn, rolled)
 
     monkeypatch.setattr(rolling.Loops, "_lower_turn", noted)
-    yield met
+    return met
 
 
 def gram_schmidt(a: Any) -> Any:
