@@ -1,8 +1,8 @@
 """Attributes that a loop changes, as variables of it.
 
-Nobody sees the object between two turns, so `self.total += x` does in a turn what `total += x` does:
-the attribute is read before the loop, handed from turn to turn, and set behind it. An array that
-turns write into and find in an attribute is a variable likewise, which they do not set.
+Nobody sees the object between two turns, so `self.total += x` does in a turn what `total += x`
+does: the attribute is read before the loop, handed from turn to turn, and set behind it. An array
+that turns write into and find in an attribute is a variable likewise, which they do not set.
 
 The object must be a variable that no turn sets. Another object of which the turns read or set an
 attribute of that name might be the same one on another call, so that there must be none.
@@ -65,7 +65,7 @@ def hold_all(recording: dict[str, Any]) -> None:
 
 def _hold(recording: dict[str, Any], turns: RecordedLoop, changes: Changes) -> None:
     accesses = list(_accesses(recording, turns))
-    wanted = _wanted(recording, turns, accesses, changes)
+    wanted = _wanted(turns, accesses, changes)
     seen = _at_marks(recording, turns, accesses, wanted) if wanted else None
     if seen is None:
         return
@@ -121,9 +121,7 @@ def _accesses(recording: dict[str, Any], turns: RecordedLoop) -> Iterator[Access
             yield Access(number, name, held, base, seen, kind != "attribute")
 
 
-def _wanted(
-    recording: dict[str, Any], turns: RecordedLoop, accesses: list[Access], changes: Changes
-) -> list[Held]:
+def _wanted(turns: RecordedLoop, accesses: list[Access], changes: Changes) -> list[Held]:
     """The attributes that become variables; none where one of them cannot."""
     found: dict[Held, Any] = {}
     for each in accesses:

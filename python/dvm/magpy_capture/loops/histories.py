@@ -24,12 +24,18 @@ class Rolled:
     """A loop that was rolled: its native object, what its turns do, and those lowered so far.
 
     recorded: of the text of each graph of a turn, the sizes that the turn had.
+    recording: the last that turns were lowered of, as `LoopHistories.recordings` counts.
     """
 
     loop: Any
     body: LoopBody = field(default_factory=LoopBody)
     shapes: set[int] = field(default_factory=set)
     recorded: dict[str, dict[str, int]] = field(default_factory=dict)
+    recording: int = -1
+
+    def state(self) -> tuple[Any, ...]:
+        """To compare with that of another time."""
+        return _dvm.loop_state(self.loop)["paths"], self.body.state()
 
 
 @dataclass

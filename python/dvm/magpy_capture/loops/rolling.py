@@ -244,26 +244,33 @@ class Loops(LoopPart, LoopPolicy):
             raise refuse(reasons.LOOP_STUCK) if stuck else refuse(reasons.LOOP_WAYS, MOST_WAYS)
 
     def _lower_some(self, turns: RecordedLoop, rolled: Rolled, missed: int) -> int:
-        """How many were lowered: the one that was missed, the last, and those of new shapes."""
+        """How many were lowered: the one that was missed, the last, and those of new shapes.
+
+        Where turns go their ways for the value of a number, equal shapes are not enough, until one
+        of them brought nothing new. Of a loop within another one, the last is lowered once.
+        """
         last = turns.count - 1
         missed = turns.place_of(missed) if missed >= 0 else missed
-        lowered = 0
-        order = dict.fromkeys([missed, last, *range(turns.count)])
-        for turn in order:
-            pins = rolled.body.pins  # so that equal shapes are not enough
-            if (
-                not 0 <= turn <= last
-                or not turns.is_recorded(turn)
-                or lowered > (MOST_WAYS if pins else MOST_TURNS - 1)
-            ):
+        wanted = {missed, last} if rolled.recording != self.known.recordings else {missed}
+        rolled.recording = self.known.recordings
+        lowered, brings = 0, True
+        for turn in dict.fromkeys([missed, last, *range(turns.count)]):
+            pins = rolled.body.pins
+            most = MOST_WAYS if pins else MOST_TURNS - 1
+            if not 0 <= turn <= last or not turns.is_recorded(turn) or lowered > most:
                 continue
-            shape = shape_of(self.recording, turns, turn)
-            if shape in rolled.shapes and turn not in (missed, last) and not pins:
+            is_new = turn in wanted or not self._shapes_of(turns, turn) <= rolled.shapes
+            if not is_new and not (pins and brings):
                 continue
-            rolled.shapes.add(shape)
+            before = rolled.state()
             self._lower_turn(turns, turn, rolled)
-            lowered += 1
+            rolled.shapes |= self._shapes_of(turns, turn)  # by which loops within are rolled now
+            lowered, brings = lowered + 1, rolled.state() != before
         return lowered
+
+    def _shapes_of(self, turns: RecordedLoop, turn: int) -> set[int]:
+        is_rolled = lambda loop: self.known[loop.key].rolled is not None  # noqa: E731
+        return shape_of(self.recording, turns, turn, is_rolled)
 
     def _ways(self) -> int:
         """How many ways turns of all loops go, so far."""
@@ -276,7 +283,15 @@ class Loops(LoopPart, LoopPolicy):
         carried = [loop.variables.index(name) for name in loop.carried]
         known = ValueHistory(varying={("argument", place) for place in self._varying(turns)})
         deadline = self.program.deadline
-        self._lower(spec, recording, turns.function, deadline, loops=self.known, varying=known)
+        self._lower(
+            spec,
+            recording,
+            turns.function,
+            deadline,
+            loops=self.known,
+            varying=known,
+            found=self.found,
+        )
         if spec.reason:
             raise NotCapturable(spec.reason, spec.reason_at)  # type: ignore[arg-type]
         check_steps(turns, spec.steps)
