@@ -19,6 +19,7 @@ from typing import Any
 from dvm import reasons
 from dvm.classes import is_mutable_class
 from dvm.magpy_capture.libraries import ARRAYS
+from dvm.magpy_capture.loops.bodies import effect
 from dvm.magpy_capture.loops.code import Held
 from dvm.magpy_capture.loops.layer import LoopPart
 from dvm.magpy_capture.loops.recorded_loops import RecordedLoop, variables_at
@@ -184,7 +185,7 @@ class HeldAttributes(LoopPart):
             found = class_attribute(base.cls, each.attribute)
             is_own = found is MISSING or isinstance(found, types.MemberDescriptorType)
             if not is_own or each.attribute not in base.attributes:  # its class has it, too
-                raise refuse(reasons.LOOP_VARIABLE, each.name, describe(value))
+                raise refuse(reasons.LOOP_EFFECT, effect("set attribute"))
             self.recorded.values[node] = value
         registers = {base.register for base in bases.values() if base.register >= 0}
         for pair in itertools.combinations(sorted(registers), 2):
