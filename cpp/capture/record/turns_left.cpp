@@ -41,6 +41,20 @@ bool is_over_array(PyObject* iterator) {
 
 }  // namespace
 
+// Of str, of ASCII characters alone and others, and of bytes.
+bool is_text_iterator(PyObject* iterator) {
+  static const std::array<PyTypeObject*, 3> types = [] {
+    const auto type_of = [](Ref text) {
+      const Ref made = Ref::steal(PyObject_GetIter(text.get()));
+      return Py_TYPE(made.get());  // lives as long as the process
+    };
+    return std::array{type_of(Ref::steal(PyUnicode_FromString("a"))),
+                      type_of(Ref::steal(PyUnicode_FromOrdinal(0xe9))),
+                      type_of(Ref::steal(PyBytes_FromString("a")))};
+  }();
+  return std::ranges::find(types, Py_TYPE(iterator)) != types.end();
+}
+
 int64_t turns_left(PyObject* iterator) {
   PyTypeObject* const type = Py_TYPE(iterator);
   if (type == &PyEnum_Type || type == &PyZip_Type) {
@@ -51,7 +65,8 @@ int64_t turns_left(PyObject* iterator) {
   const std::array<PyTypeObject*, 3> plain = {&PyRangeIter_Type, &PyListIter_Type,
                                               &PyTupleIter_Type};
   const bool is_known = std::ranges::find(plain, type) != plain.end() ||
-                        (type == &PySeqIter_Type && is_over_array(iterator));
+                        (type == &PySeqIter_Type && is_over_array(iterator)) ||
+                        is_text_iterator(iterator);
   if (!is_known) return -1;
   const Py_ssize_t left = PyObject_LengthHint(iterator, -1);
   if (left < 0) PyErr_Clear();

@@ -5,8 +5,11 @@
 
 namespace dvm::capture {
 
-// Of iterators over ranges, lists, tuples and arrays, and of `enumerate` and `zip` of them; -1: of
-// any other.
+// Of iterators over ranges, lists, tuples, arrays and texts, and of `enumerate` and `zip` of them;
+// -1: of any other.
 int64_t turns_left(PyObject* iterator);
+
+// Whether it is one over a str, or bytes.
+bool is_text_iterator(PyObject* iterator);
 
 }  // namespace dvm::capture

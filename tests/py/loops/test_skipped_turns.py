@@ -194,3 +194,23 @@ def test_written_programs(part: int) -> None:
             assert differences(plain[3], got[3]) == [], source
         hits += compiled.stats.hits
     assert hits > 0
+
+
+@pytest.mark.usefixtures("captures_at_its_cost")
+@pytest.mark.parametrize("kind", [str, bytes])
+def test_letters_of_long_texts_are_not_all_recorded(kind: Any) -> None:
+    """Nor those of two: a call that has 60,000 is captured before it has run for long."""
+
+    def differing(a, b):
+        count = 0
+        for x, y in zip(a, b):  # noqa: B905
+            if x != y:
+                count += 1
+        return count
+
+    compiled = dvm.compile(differing)
+    letters = np.random.default_rng(0).integers(97, 101, (2, 60_000), np.uint8)
+    a, b = (each.tobytes() if kind is bytes else each.tobytes().decode() for each in letters)
+    for _ in range(30):
+        assert compiled(a, b) == differing(a, b)
+    assert compiled.stats.hits > 0

@@ -1,9 +1,9 @@
 #include "capture/replay/numbers/items.h"
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 
+#include "capture/record/turns_left.h"
 #include "capture/replay/numbers/arrays.h"
 #include "capture/replay/numbers/object_steps.h"
 
@@ -38,20 +38,6 @@ bool has_rows_alike(PyObject* array) {
 }
 
 }  // namespace
-
-// Of str, of ASCII characters alone and others, and of bytes.
-bool is_text_iterator(PyObject* iterator) {
-  static const std::array<PyTypeObject*, 3> types = [] {
-    const auto type_of = [](Ref text) {
-      const Ref made = Ref::steal(PyObject_GetIter(text.get()));
-      return Py_TYPE(made.get());  // lives as long as the process
-    };
-    return std::array{type_of(Ref::steal(PyUnicode_FromString("a"))),
-                      type_of(Ref::steal(PyUnicode_FromOrdinal(0xe9))),
-                      type_of(Ref::steal(PyBytes_FromString("a")))};
-  }();
-  return std::ranges::find(types, Py_TYPE(iterator)) != types.end();
-}
 
 // Where each part comes of an iterator of its own that nobody else has.
 void Items::count_tuples() {
