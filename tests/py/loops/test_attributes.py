@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import itertools
+import os
+import random
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -11,6 +14,9 @@ import pytest
 
 import dvm
 from loops.check import differences
+from loops.check import outcome as seen_of
+from loops.generated import function_of
+from loops.numbers import Writer, arguments
 from loops.people import controlled, walked
 
 COUNTS = (40, 0, 50, 1)
@@ -284,3 +290,43 @@ def test_methods_of_objects_run_on_the_machine(program: Any) -> None:
     (loop,) = vars(compiled)["loops"].values()
     assert loop.turns["on_the_machine"] > 2000
     assert compiled.stats.captures == 1
+
+
+class Holder:
+    """Of the variables of a written program that are its attributes."""
+
+    def __init__(self, **attributes: Any) -> None:
+        self.__dict__.update(attributes)
+
+
+def in_attributes(seed: int) -> str:
+    """A written program of which some variables are attributes of `o`, or of `o` and `u`."""
+    chosen, source = random.Random(seed), Writer(seed).source()
+    head, body = source.split("\n", 1)
+    for name in chosen.sample(["s", "t", "k", "v", "p", "q", "x"], chosen.randrange(1, 6)):
+        body = re.sub(rf"\b{name}\b", f"{chosen.choice('oou')}.{name}", body)
+    return head.replace("f(", "f(o, u, ") + "\n" + body
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_written_programs(part: int) -> None:
+    """Both objects are one in some calls; DVM_PROGRAMS says how many programs."""
+    hits = 0
+    for seed in range(part, int(os.environ.get("DVM_PROGRAMS", "32")), 4):
+        source = in_attributes(seed)
+        function = function_of(source, seed)
+        compiled = dvm.compile(function)
+        for number in range(5):
+            states = []
+            for called in (function, compiled):
+                x, m, s, t, k, n = arguments(seed, number)
+                first = Holder(s=s, t=t, k=k, x=x.copy(), v=1.5, p=2, q=0.25)
+                other = Holder(s=t, t=s, k=k + 1, x=x[::-1].copy(), v=0.5, p=1, q=0.5)
+                given = [first, first if number == 3 else other, x.copy(), m.copy(), s, t, k, n]
+                states.append(seen_of(called, given))
+            plain, got = states
+            assert not (wrong := differences(plain[0], got[0])), f"{wrong}\n{number}\n{source}"
+            assert plain[1:3] == got[1:3], f"{number}\n{source}"
+            assert not (wrong := differences(plain[3], got[3])), f"{wrong}\n{number}\n{source}"
+        hits += compiled.stats.hits
+    assert hits > 0

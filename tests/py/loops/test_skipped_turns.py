@@ -203,7 +203,7 @@ def test_letters_of_long_texts_are_not_all_recorded(kind: Any) -> None:
 
     def differing(a, b):
         count = 0
-        for x, y in zip(a, b):  # noqa: B905
+        for x, y in zip(a, b):
             if x != y:
                 count += 1
         return count
