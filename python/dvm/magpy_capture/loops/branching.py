@@ -77,8 +77,9 @@ class DataOrigins:
                 waiting.append((node, changes or is_set))
                 continue
             origin, made, _, _, seen, _ = self._nodes[node]
-            if isinstance(seen, ARRAYS) or (
-                origin == "argument" and changes and isinstance(seen, (*DATA, *SEQUENCES))
+            kind = type(seen)  # an object may see that somebody asks for its __class__
+            if issubclass(kind, ARRAYS) or (
+                origin == "argument" and changes and issubclass(kind, (*DATA, *SEQUENCES))
             ):
                 return True
             if origin == "event":
@@ -90,7 +91,7 @@ class DataOrigins:
         kind, name, operands, *_ = self._events[made]
         if kind == "next":
             of_turns = type(self._nodes[operands[0]][4]) in COUNTED
-            is_number = isinstance(seen, (*DATA, tuple))
+            is_number = issubclass(type(seen), (*DATA, tuple))
             return [] if of_turns else [(operands[0], changes or is_number)]
         if kind == "attribute" and name in OF_SHAPES:
             return []

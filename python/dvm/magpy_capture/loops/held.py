@@ -112,7 +112,7 @@ def _accesses(recording: dict[str, Any], turns: RecordedLoop) -> Iterator[Access
                     variables[new] = variables[old]
         elif kind in ACCESSES or kind == "delete_attribute":
             base = nodes[operands[0]][4]
-            if isinstance(base, type) or not is_mutable_class(type(base)):
+            if issubclass(type(base), type) or not is_mutable_class(type(base)):
                 continue
             variable = variables.get(operands[0])
             is_plain = kind in ACCESSES and not followed and variable is not None
@@ -127,7 +127,7 @@ def _wanted(turns: RecordedLoop, accesses: list[Access], changes: Changes) -> li
     found: dict[Held, Any] = {}
     for each in accesses:
         is_changed = (id(each.base), each.attribute) in changes.attributes
-        is_written = isinstance(each.value, ARRAYS) and id(each.value) in changes.arrays
+        is_written = issubclass(type(each.value), ARRAYS) and id(each.value) in changes.arrays
         if each.held is not None and (is_changed or is_written):
             found[each.held] = each.base
     names = {held.attribute for held in found}
@@ -183,7 +183,7 @@ class HeldAttributes(LoopPart):
             base, node = bases[each.variable], nodes[each.name]
             value = self.instances.instance_attribute(base, each.attribute, self.record.seen(node))
             found = class_attribute(base.cls, each.attribute)
-            is_own = found is MISSING or isinstance(found, types.MemberDescriptorType)
+            is_own = found is MISSING or type(found) is types.MemberDescriptorType
             if not is_own or each.attribute not in base.attributes:  # its class has it, too
                 raise refuse(reasons.LOOP_EFFECT, effect("set attribute"))
             self.recorded.values[node] = value
