@@ -130,7 +130,8 @@ class Entry:
     """A loop that is rolled, where the program comes to it.
 
     values: of its variables. private: places of those whose arrays it must have to itself.
-    source: what a `for` iterates over.
+    source: what a `for` iterates over. apart: ids of objects of which all that the program has
+        changed is among the variables.
     """
 
     turns: RecordedLoop
@@ -138,6 +139,7 @@ class Entry:
     values: list[Abstract]
     private: set[int]
     source: IteratorValue | None
+    apart: set[int]
 
     @property
     def bases(self) -> list[Abstract]:

@@ -12,7 +12,7 @@ from typing import Any
 
 from dvm import _dvm, classes, reasons
 from dvm.magpy_capture.libraries import ARRAYS, SCALARS
-from dvm.magpy_capture.loops.code import LoopCode, called, loop_code
+from dvm.magpy_capture.loops.code import Held, LoopCode, called, loop_code
 from dvm.magpy_capture.objects.adopted import Unknown
 from dvm.magpy_capture.path.spec import refuse
 from dvm.magpy_capture.tensors.written_parts import MOST_UPDATES
@@ -38,6 +38,7 @@ class RecordedLoop:
     goes_on: where the frame went on.
     exhausted: whether nothing was left to iterate over.
     changed: its `changed_lists`, once they are known.
+    held: attributes that are variables of it (held.py).
     """
 
     function: types.FunctionType
@@ -53,10 +54,12 @@ class RecordedLoop:
     goes_on: int = -1
     exhausted: bool = False
     changed: set[str] | None = None
+    held: tuple[Held, ...] = ()
 
     @functools.cached_property
     def loop(self) -> LoopCode:
-        return loop_code(self.code, self.begin, self.end)
+        code = loop_code(self.code, self.begin, self.end)
+        return code.holding(self.held) if self.held else code
 
     @property
     def is_for(self) -> bool:
@@ -83,7 +86,8 @@ class RecordedLoop:
     @property
     def key(self) -> tuple[Any, ...]:
         """Equal for all runs of which a turn does the same: a function's globals matter, too."""
-        return self.code, self.begin, id(self.function.__globals__), self.closed_over
+        scope = id(self.function.__globals__)
+        return self.code, self.begin, scope, self.closed_over, self.held
 
     def event_behind(self, turn: int) -> int:
         """The event that ends the turn."""
@@ -280,15 +284,20 @@ def turn_recording(recording: dict[str, Any], turns: RecordedLoop, turn: int) ->
     for name in names:
         if name in values and not uses.is_inside(values[name]):
             check(values[name])
+    before, behind = _events_of_held(nodes, turns, turn, events)
+    values.update((each.name, event[4]) for each, event in zip(turns.held, behind, strict=True))
     parts = [constant(goes_on)]
     for name in names:
         parts.append(values[name] if name in values else constant(_dvm.MISSING))
     made: tuple[Any, ...] = ("tuple", "", parts, [], len(nodes), after[5], False)
-    nodes.append(("event", end, "", None, tuple(nodes[part][4] for part in parts), None))
+    number = end + len(behind)
+    nodes.append(("event", number, "", None, tuple(nodes[part][4] for part in parts), None))
+    blank = [BLANK] * (begin - len(before))
     return {
         "nodes": nodes,
-        "events": [*[BLANK] * begin, *events[begin:end], made],
-        "begin": begin,
+        "events": [*blank, *before, *events[begin:end], *behind, made],
+        "begin": begin - len(before),
+        "held": [(event[2][0], event[1]) for event in before],
         "whole": recording.get("whole", recording),
         "variables": len(loop.variables),
         "layouts": [each for each in recording["layouts"] if begin <= each < end],
@@ -298,6 +307,25 @@ def turn_recording(recording: dict[str, Any], turns: RecordedLoop, turn: int) ->
         "aborted": "",
         "aborted_at": ("", 0),
     }
+
+
+def _events_of_held(
+    nodes: list[Any], turns: RecordedLoop, turn: int, events: list[Any]
+) -> tuple[list[Any], list[Any]]:
+    """Events that set attributes which are variables before a turn, and that read them behind."""
+    header, end = events[turns.headers[turn]], turns.event_behind(turn)
+    given = {name: node for name, _, node in variables_at(header)}
+    left = {name: node for name, node, _ in variables_at(events[end])}
+    before: list[Any] = []
+    behind: list[Any] = []
+    for each in turns.held:
+        base = given[each.variable]
+        set_first = [base, given[each.name]]
+        before.append(("store_attribute", each.attribute, set_first, [], -1, header[5], False))
+        read = ("event", end + len(behind), "", None, nodes[left[each.name]][4], None)
+        behind.append(("attribute", each.attribute, [base], [], len(nodes), header[5], False))
+        nodes.append(read)
+    return before, behind
 
 
 def loops_within(recording: dict[str, Any], begin: int, end: int) -> list[RecordedLoop]:

@@ -19,6 +19,7 @@ from dvm import _dvm, classes, reasons
 from dvm.magpy_capture.libraries import fits_graph, is_array, library_of
 from dvm.magpy_capture.library import Array
 from dvm.magpy_capture.loops.branching import branches_on_data, ways_shown
+from dvm.magpy_capture.loops.held import check_steps, hold_all
 from dvm.magpy_capture.loops.histories import PLAIN, Entry, Given, LoopHistories, Rolled
 from dvm.magpy_capture.loops.layer import LoopPart
 from dvm.magpy_capture.loops.recorded_loops import (
@@ -66,8 +67,8 @@ class Loops(LoopPart, LoopPolicy):
     """Chooses the loops that are rolled, and lowers them."""
 
     needs = (
-        "arrays callbacks graph heap ledger lent list_changes loop_lists memory opaque program "
-        "record recorded written_beside"
+        "arrays callbacks graph heap held ledger lent list_changes loop_lists memory opaque "
+        "program record recorded written_beside"
     )
 
     def __init__(
@@ -102,6 +103,7 @@ class Loops(LoopPart, LoopPolicy):
         if "loops" not in self.recording:  # else it is a turn of another one
             begin = self.recording.get("begin", 0)
             self.recording["loops"] = all_turns(self.recording, self.function, begin)
+            hold_all(self.recording)
         loops = self.recording["loops"]
         for turns in loops:
             self.known.meet(turns, events[turns.enter][5]).counts.add(turns.count)
@@ -292,6 +294,7 @@ class Loops(LoopPart, LoopPolicy):
         )
         if spec.reason:
             raise NotCapturable(spec.reason, spec.reason_at)  # type: ignore[arg-type]
+        check_steps(turns, spec.steps)
         within = {
             id(each.rolled.loop): each.rolled.body for each in self.known.values() if each.rolled
         }
@@ -316,6 +319,7 @@ class Loops(LoopPart, LoopPolicy):
         loop, events = turns.loop, self.recording["events"]
         private = rolled.body.private(len(loop.variables))
         nodes = {name: node for name, node, _ in variables_at(events[turns.enter])}
+        self.held.read(turns, nodes)
         values: list[Any] = [
             self.recorded.value(nodes[name]) if name in nodes else Literal(_dvm.MISSING)
             for name in loop.variables
@@ -326,7 +330,8 @@ class Loops(LoopPart, LoopPolicy):
             if not isinstance(iterator, IteratorValue) or iterator.source is None:
                 raise refuse(reasons.LOOP_OVER, describe(iterator))
             source = iterator
-        entry = Entry(turns, rolled.body, values, private, source)
+        apart = self.held.apart(turns, nodes, values)
+        entry = Entry(turns, rolled.body, values, private, source, apart)
         self.written_beside.check(entry)
         self._check_written(entry)
         lent = {
@@ -344,6 +349,8 @@ class Loops(LoopPart, LoopPolicy):
             if place in lent:
                 self.memory.may_write(value)
                 register = value.storage.register
+            elif id(value) in apart:
+                register = value.register
             else:
                 register = self._register(loop.variables[place], value, place in private, given)
             registers.append(register)
@@ -367,6 +374,8 @@ class Loops(LoopPart, LoopPolicy):
         if source is not None:
             self._use_up(source, turns.enter)
         self._leave(turns, made, nodes, given)
+        behind = {name: node for name, _, node in variables_at(events[turns.out])}
+        self.held.put_back(turns, nodes, behind)
 
     def _check_written(self, entry: Entry) -> None:
         """What turns write into is an array, and no other variable is a view of it."""
@@ -531,6 +540,9 @@ class Loops(LoopPart, LoopPolicy):
             known.ends_paths = True
             self.known.hopeless[known.begin] = known
         self.given_up.add(turns.enter)
+
+    def let_go(self) -> None:
+        self.held.let_go()
 
     @property
     def has_rolled(self) -> bool:
