@@ -11,6 +11,8 @@ using core::Value;
 
 namespace {
 
+Refusal two_products() { return {"two-products", "a Region makes one product of matrices"}; }
+
 // Sizes that a call brings along, and what they broadcast to. Nothing equates two of these but the
 // rewriting that normalises them, so that there is nothing to search for.
 bool is_plain(core::Dim dim) {
@@ -105,6 +107,8 @@ std::optional<Refusal> Grouping::merge(Value producer, Value consumer, bool edge
   if (is_kept_apart(a, b)) return Refusal{"kept-apart", "it was asked to keep the two apart"};
   const std::optional<Shape> space = common_space(producer, consumer, edge);
   if (!space) {
+    // What holds whatever the shapes are says more.
+    if (products_in(members_of(a, b)) > 1) return two_products();
     return Refusal{"different-space",
                    "the iteration spaces are not provably equal, nor does one broadcast"};
   }
@@ -215,16 +219,21 @@ std::optional<Refusal> Grouping::check_reductions(const Members& members, const 
   return check_levels(members);
 }
 
+bool Grouping::is_product(Value v) const {
+  return core::op_class(graph_.node(v).op) == OpClass::matrix;
+}
+
+ptrdiff_t Grouping::products_in(const Members& members) const {
+  return std::ranges::count_if(members, [&](Value v) { return is_product(v); });
+}
+
 // A product is made first, of what lies in memory. Elementwise steps over its elements may follow,
 // and reductions of its rows: the tiles of some products hold whole ones.
 std::optional<Refusal> Grouping::check_product(const Members& members, const Shape& space) const {
-  const auto is_product = [&](Value v) {
-    return core::op_class(graph_.node(v).op) == OpClass::matrix;
-  };
-  const auto product = std::find_if(members.begin(), members.end(), is_product);
+  const auto product =
+      std::find_if(members.begin(), members.end(), [&](Value v) { return is_product(v); });
   if (product == members.end()) return std::nullopt;
-  if (std::count_if(members.begin(), members.end(), is_product) > 1)
-    return Refusal{"two-products", "a Region makes one product of matrices"};
+  if (products_in(members) > 1) return two_products();
   const std::vector<int> columns{static_cast<int>(space.size()) - 1};
   for (Value v : members) {
     const core::Node& node = graph_.node(v);

@@ -63,6 +63,8 @@ class Grouping {
   bool stays(core::Value v) const;
   bool is_kept_apart(int a, int b) const;
   std::optional<Refusal> check_reductions(const Members& members, const core::Shape& space);
+  bool is_product(core::Value v) const;
+  ptrdiff_t products_in(const Members& members) const;
   std::optional<Refusal> check_product(const Members& members, const core::Shape& space) const;
   std::optional<Refusal> check_levels(const Members& members);
   std::optional<Refusal> check_outputs(const Members& members, const core::Shape& space) const;

@@ -165,3 +165,18 @@ def test_every_rule_of_the_fuser_has_its_advice() -> None:
 
     own = {rule for rule, _ in CUTS.values()} | {"other-path", "separate-graphs"}
     assert advice.RULES.keys() - written <= own | {"opaque-call"}
+
+
+def test_two_products_are_that_whatever_their_shapes() -> None:
+    """Advice about the shapes would be of no use: those of keys and scores differ."""
+
+    def attention(x: Array, wq: Array, wk: Array, wv: Array) -> Any:
+        q, k, v = x @ wq, x @ wk, x @ wv
+        scores = q @ np.swapaxes(k, -1, -2) / 8
+        e = np.exp(scores - scores.max(axis=-1, keepdims=True))
+        return e / e.sum(axis=-1, keepdims=True) @ v
+
+    weights = [np.ones((256, 64), np.float32) for _ in range(3)]
+    f = compiled(attention, np.ones((256, 256), np.float32), *weights)
+    answers = f.why_not_fused("matmul", "attention")
+    assert {answer.rule for answer in answers} == {"two-products"}
