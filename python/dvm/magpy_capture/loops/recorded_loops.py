@@ -300,6 +300,7 @@ def turn_recording(recording: dict[str, Any], turns: RecordedLoop, turn: int) ->
     nodes.append(("event", end, "", None, tuple(nodes[part][4] for part in parts), None))
     return {
         "nodes": nodes,
+        "dropped": recording["dropped"],
         "events": [*[BLANK] * begin, *events[begin:end], made],
         "begin": begin,
         "variables": len(loop.variables),
