@@ -3,6 +3,8 @@
 
 #include "bindings/bindings.h"
 #include "bindings/path_parser.h"
+#include "capture/record/recorded_events.h"
+#include "capture/record/turn_nodes.h"
 #include "capture/record/turn_shape.h"
 #include "capture/replay/loop.h"
 
@@ -15,6 +17,10 @@ namespace {
 capture::Loop& loop_in(py::handle object) {
   if (!capture::is_loop(object.ptr())) throw py::type_error("expected a loop");
   return capture::loop_of(object.ptr());
+}
+
+void check_events(const py::list& events, py::ssize_t begin, py::ssize_t end) {
+  if (begin < 0 || end > std::ssize(events)) throw py::index_error("no such events");
 }
 
 }  // namespace
@@ -55,11 +61,31 @@ void bind_loop(py::module_& module) {
     if (!at) return py::none();
     return py::str(core::to_string(*at));
   });
+  module.def("index_recording", [](const py::list& nodes, const py::list& events) {
+    const capture::RecordingIndex index = capture::index_of(nodes.ptr(), events.ptr());
+    return py::make_tuple(index.marks, index.layouts, index.seen);
+  });
+  py::class_<capture::TurnNodes>(module, "TurnNodes", py::module_local())
+      .def(py::init([](const py::list& nodes, const py::list& events, py::ssize_t begin,
+                       py::ssize_t end, const std::vector<py::ssize_t>& given) {
+             check_events(events, begin, end);
+             return capture::TurnNodes(nodes.ptr(), events.ptr(), begin, end, given);
+           }),
+           py::keep_alive<1, 2>(), py::keep_alive<1, 3>())
+      .def_property_readonly("outside", &capture::TurnNodes::outside)
+      .def("is_inside", &capture::TurnNodes::is_inside)
+      .def("first", &capture::TurnNodes::first);
   module.def("shape_of_turn",
-             [](const py::list& nodes, const py::list& events, py::ssize_t begin, py::ssize_t end) {
-               if (begin < 0 || end > PyList_GET_SIZE(events.ptr()))
-                 throw py::index_error("no such events");
-               return capture::shape_of_turn(nodes.ptr(), events.ptr(), begin, end);
+             [](const py::list& nodes, const py::list& events, py::ssize_t begin, py::ssize_t end,
+                const std::unordered_map<py::ssize_t, py::tuple>& rolled) {
+               check_events(events, begin, end);
+               capture::RolledLoops loops;
+               for (const auto& [enter, variables] : rolled) loops[enter] = variables.ptr();
+               const capture::TurnShape shape =
+                   capture::shape_of_turn(nodes.ptr(), events.ptr(), begin, end, loops);
+               py::set within;
+               for (const int64_t each : shape.within) within.add(each);
+               return py::make_tuple(shape.own, within);
              });
 }
 

@@ -25,6 +25,7 @@ def lower(
     has_paths: bool = False,
     loops: LoopHistories | None = None,
     varying: ValueHistory | None = None,
+    found: Findings | None = None,
 ) -> None:
     """Fill `spec` with the steps of the recorded path of `function`; it may end in a fallback.
 
@@ -33,9 +34,10 @@ def lower(
 
     loops: what is known of the function's loops, which grows.
     varying: what is known of texts and lengths that its calls have brought, which grows.
+    found: what lowerings of the recording, of which it may be a turn, have found out; it grows.
     """
     entry: Modes = LIBRARIES[0].error_state()
-    found = Findings()
+    found = Findings() if found is None else found
     known = LoopHistories() if loops is None else loops
     known_values = ValueHistory() if varying is None else varying
     while True:

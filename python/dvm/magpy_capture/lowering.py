@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from dvm import _dvm
 from dvm.magpy_capture.libraries import LIBRARIES
 from dvm.magpy_capture.loops.gathering import gather
 from dvm.magpy_capture.loops.histories import LoopHistories
@@ -27,13 +28,20 @@ for file in sorted(HOUSE.glob("*/**/*.py")):
     importlib.import_module(f"{__package__}.{name.removesuffix('.__init__')}")
 
 
-def first_snapshots(nodes: list[Any]) -> dict[int, Any]:
-    """What containers held when they were first seen, and arrays as they came; by their ids."""
-    snapshots: dict[int, Any] = {}
-    for node in nodes:
-        if node[5] is not None:
-            snapshots.setdefault(id(node[4]), node[5])
-    return snapshots
+def index(recording: dict[str, Any]) -> None:
+    """What is asked of all its events and nodes: once, whatever is lowered of it.
+
+    marks: events between which frames and loops are what they are.
+    layouts: those that give an array another shape or dtype.
+    snapshots: what containers held when they were first seen, and arrays as they came; by id.
+    """
+    events = recording["events"]
+    marks, _, _ = _dvm.index_recording([], events)
+    if any(events[mark][0] == "resumes" for mark in marks):
+        gather(recording)
+    nodes, events = recording["nodes"], recording["events"]
+    recording["marks"], recording["layouts"], seen = _dvm.index_recording(nodes, events)
+    recording["snapshots"] = {id(nodes[node][4]): nodes[node][5] for node in seen}
 
 
 class Lowering:
@@ -78,18 +86,18 @@ class Lowering:
         lower: Callable[..., None],
     ) -> Lowering:
         if "snapshots" not in recording:
-            gather(recording)
-            recording["snapshots"] = first_snapshots(recording["nodes"])
+            index(recording)
         given: dict[str, tuple[Any, ...]] = {
             "program": (spec, deadline),
             "graph": (modes,),
             "heap": (dict(recording["snapshots"]),),
-            "memory": (found.joint,),
-            "host_arrays": (found.on_host,),
+            # As they are now: what turns find out counts for what is lowered behind them.
+            "memory": (frozenset(found.joint),),
+            "host_arrays": (frozenset(found.on_host),),
             "caches": (has_paths,),
             "outputs": (function,),
             "record": (recording,),
-            "recorded": (function.__builtins__, found.whole),
+            "recorded": (function.__builtins__, frozenset(found.whole)),
             "callbacks": (recording.get("begin", 0),),
             "lent": (recording.get("variables"),),
             "loop_lists": ("begin" in recording,),

@@ -87,6 +87,7 @@ class Builder:
         self._constants: dict[tuple[str, str], int] = {}
         self._reshaped: dict[int, Tensor] = {}  # what nodes are other shapes of
         self._repeated: dict[int, Tensor] = {}  # what nodes are broadcast from
+        self._repeats: dict[int, Sequence[int]] = {}  # axes along which arguments, turned, repeat
         self._factors: dict[int, tuple[Tensor, ...]] = {}  # what nodes are elementwise products of
 
     @property
@@ -101,6 +102,15 @@ class Builder:
         return Tensor(node, self.graph.dtype(node), tuple(shape))
 
     # Sources
+
+    def argument(self, dtype: str, shape: Sequence[Size], repeats: Sequence[int]) -> Tensor:
+        """Return a tensor that the Graph is given.
+
+        repeats: axes along which all its elements are one in memory.
+        """
+        made = self.wrap(self.graph.input(dtype, list(shape)))
+        self._repeats[made.node] = repeats
+        return made
 
     def constant(self, value: Any, dtype: str, shape: Sequence[Size] = ()) -> Tensor:
         """Return a tensor of one value, which is rounded to the dtype."""
@@ -199,6 +209,8 @@ class Builder:
 
     def repeated(self, t: Tensor) -> Tensor | None:
         """What `t` is broadcast from; None for what is no broadcast."""
+        if axes := self._repeats.get(t.node):
+            return self.before_broadcast(t, axes)
         return self._repeated.get(t.node)
 
     def reshape(self, t: Tensor, shape: Sequence[Size]) -> Tensor:
@@ -215,7 +227,9 @@ class Builder:
     def transpose(self, t: Tensor, axes: Sequence[int]) -> Tensor:
         if list(axes) == list(range(t.rank)):
             return t
-        return self.wrap(self.graph.transpose(t.node, list(axes)))
+        made = self.wrap(self.graph.transpose(t.node, list(axes)))
+        self._repeats[made.node] = [axes.index(i) for i in self._repeats.get(t.node, ())]
+        return made
 
     def slice(
         self,

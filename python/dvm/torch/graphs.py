@@ -110,7 +110,9 @@ class _Lowering:
             dtype = _dtype(value)
             kind = "tangent" if "tangents" in node.name else "tensor"
             self._lowered.arguments.append((kind, self._group(node)))
-            return self._builder.wrap(self._graph.input(dtype, self._symbols.shape(value)))
+            # A tangent lies as it likes: no guard has looked at it.
+            repeats = layouts.repeated_axes(value) if kind == "tensor" else []
+            return self._builder.argument(dtype, self._symbols.shape(value), repeats)
         if isinstance(value, int | torch.SymInt):
             symbol = self._symbols.symbol_of(value) if isinstance(value, torch.SymInt) else None
             self._graph.scalar("i64", size=symbol)

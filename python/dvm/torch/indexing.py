@@ -243,5 +243,21 @@ def put(b: Builder, x: Tensor, axis: int, places: Tensor, values: Any, with_op: 
         values = b.slice(values, [0] * x.rank, places.shape)
     else:
         values = b.number(values, x.dtype, places.shape)
+    if (line := _line_along(b, places, axis)) is not None and x.dtype != "bool":
+        line = as_places(b, line, x.shape[axis], wraps=False)
+        return b.along("scatter", [x, line, values], axis, with_op)
     places = as_places(b, places, x.shape[axis], wraps=False)
     return b.along("put_along", [x, places, values], axis, with_op)
+
+
+def _line_along(b: Builder, places: Tensor, axis: int) -> Tensor | None:
+    """Places along an axis, where all others repeat them: whole slices go to each then."""
+    source = b.repeated(places)
+    if source is None or source.rank < places.rank - axis:
+        return None
+    along = source.rank - places.rank + axis
+    if any(size != 1 for i, size in enumerate(source.shape) if i != along):
+        return None
+    if not is_same(source.shape[along], places.shape[axis]):
+        return None
+    return b.reshape(source, [places.shape[axis]])

@@ -37,8 +37,9 @@ def differences(plain: Any, compiled: Any, where: str = "the result") -> list[st
             for i, (one, other) in enumerate(zip(plain, compiled, strict=True))
             for text in differences(one, other, f"{where}[{i}]")
         ]
-    if type(plain) is types.SimpleNamespace:
-        return differences(list(vars(plain).values()), list(vars(compiled).values()), where)
+    if hasattr(plain, "__dict__") and not callable(plain):
+        one, other = (list(map(list, vars(each).items())) for each in (plain, compiled))
+        return differences(one, other, where)
     if isinstance(plain, np.ndarray):
         return _of_arrays(plain, compiled, where)
     if isinstance(plain, (float, np.floating)):

@@ -71,6 +71,36 @@ def test_what_failed_is_remembered(
             assert events == before or call < 10
 
 
+def of_bits(data: Any) -> Any:
+    found = 1
+    for number in data:
+        if number & 1:
+            found = found * 3
+        if number & 2:
+            found = found + 7
+        if number & 4:
+            found = found ^ 5
+        if number & 8:
+            found = found >> 2
+        if number & 16:
+            found = found + 1
+        found = found & 0xFFFF
+    return found
+
+
+def test_one_call_may_show_that_there_are_too_many_ways() -> None:
+    """Each turn goes one of 32: none is lowered, then or later."""
+    rng, compiled = random.Random(1), dvm.compile(of_bits)
+    with dvm.stance("force_capture"):
+        for count in (200, 300, 250, 400):
+            data = [rng.randrange(32) for _ in range(count)]
+            assert compiled(data) == of_bits(data)
+    (loop,) = vars(compiled)["loops"].values()
+    assert loop.ends_paths
+    assert loop.ways == 0
+    assert compiled.stats.captures == 0
+
+
 def test_an_explanation_of_it_is_short_and_comes_soon() -> None:
     rng, compiled = random.Random(1), dvm.compile(of_an_array)
     make = MAKERS["list"]

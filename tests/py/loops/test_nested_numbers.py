@@ -363,3 +363,34 @@ def test_written_nested_loops_do_compiled_what_they_do_plain(part: int) -> None:
                     compare(function, compiled, arguments(seed, number), source)
             used += turns_of_numbers(compiled) > 0
     assert used > 0
+
+
+def written_before(a, n):
+    for i in range(n):
+        a[i, 0] = a[i, 1] * 0.5 + i
+        if i % 3:
+            a[i, 1] = a[i, 0] - 1.0
+        for j in range(2, a.shape[1]):
+            a[i, j] = a[i, j] + a[i, j - 1] / a[i, 0]
+    return a[0, 0]
+
+
+def written_before_an_error(a, n):
+    for i in range(n):
+        a[i, 0] = a[i, 1] + 1.0
+        for j in range(i):
+            a[i, j + 1] = a[i, j] * 0.5 + a[i, j + 40 - i]
+    return a[0, 0]
+
+
+@pytest.mark.parametrize("function", [written_before, written_before_an_error])
+def test_a_loop_finds_what_was_written_before_it(function: Any) -> None:
+    """A turn that fails, for a quotient warns or an index is none, has written nothing."""
+    compiled = dvm.compile(function)
+    with dvm.stance("force_capture"):
+        for number, n in enumerate((12, 30, 20, 40, 30, 25, 45, 40)):
+            a = np.random.default_rng(number).normal(size=(41, 41))
+            if number % 2:
+                a[n // 2, 1] = -n  # with which something is 0
+            compare(function, compiled, (a, n))
+    assert turns_of_numbers(compiled) > 60

@@ -369,3 +369,39 @@ def test_a_loop_that_branches_on_what_it_computes_is_rolled_at_once() -> None:
     for least in (0.3, 0.001, 0.01, 0.2, 1e-6):
         compare(halved_until, compiled, (np.ones(5), least))
     assert (compiled.stats.captures, compiled.stats.hits) == (1, 4)
+
+
+def bits_of_items(data: Any) -> Any:
+    odd, total = 0, 0
+    for item in data:
+        number = int(item)
+        if number & 1:
+            odd += 1
+        total = (total * 31 + number) % 1000003
+    return odd, total
+
+
+def bits_of_places(data: Any) -> Any:
+    last, changes = 0, 0
+    for i in range(len(data)):
+        number = int(data[i]) >> 1
+        if (number ^ last) & 3:
+            changes += 1
+        last = number
+    return changes, last
+
+
+@pytest.mark.parametrize("dtype", ["i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8"])
+@pytest.mark.parametrize("function", [bits_of_items, bits_of_places])
+def test_integers_of_each_width_are_pythons(function: Any, dtype: str) -> None:
+    """Extremes of the dtype among them; above 63 bits the machine leaves turns to the replay."""
+    rng, compiled, limits = np.random.default_rng(3), dvm.compile(function), np.iinfo(dtype)
+    for count in (40, 60, 41, 200):
+        data = rng.integers(limits.min, limits.max, count, dtype, endpoint=True)
+        data[[3, 30]] = limits.min, limits.max
+        with dvm.stance("force_capture"):
+            assert compiled(data) == function(data)
+    (loop,) = vars(compiled)["loops"].values()
+    assert loop.ways == 2
+    turns = loop.turns
+    assert turns["on_the_machine"] > (turns["replayed"] if dtype != "u8" else 0)

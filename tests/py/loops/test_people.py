@@ -19,6 +19,10 @@ MOST = {
     "hamming": 2,
     "hamming_by_place": 2,
     "checksum": 2,
+    "crc16": 1,
+    "nussinov": 1,
+    "controlled": 1,
+    "walked": 1,
     "n_body": 1,
     "settled": 3,
     "relaxed": 3,
@@ -26,7 +30,7 @@ MOST = {
     "leapfrog": 1,
 }
 #: of which all turns but the first ones are numbers'
-ON_THE_MACHINE = ("clamped", "hamming", "hamming_by_place", "checksum")
+ON_THE_MACHINE = ("clamped", "hamming", "hamming_by_place", "checksum", "crc16", "nussinov")
 
 
 @pytest.mark.parametrize("program", [each for each in PROGRAMS if each.__name__ in MOST])

@@ -28,7 +28,7 @@ void TurnCode::append_root(const Path& root, std::vector<size_t>& to_next) {
   way_ = begin_root(root);
   known_.assign(static_cast<size_t>(root.registers), {});
   flags_ = 0;
-  holds_loop_ = false;
+  has_written_ = false;
   append_way(root, to_next);
   while (!ways_.empty()) {
     Way way = std::move(ways_.back());
@@ -38,7 +38,7 @@ void TurnCode::append_root(const Path& root, std::vector<size_t>& to_next) {
     way_ = way.runner;
     known_ = std::move(way.known);
     flags_ = way.flags;
-    holds_loop_ = way.holds_loop;
+    has_written_ = way.has_written;
     append_way(*way.path, to_next);
   }
 }
@@ -71,7 +71,7 @@ void TurnCode::append_way(const Path& path, std::vector<size_t>& to_next) {
     if (step.otherwise != nullptr) {
       otherwise.known = known_;
       otherwise.flags = flags_;
-      otherwise.holds_loop = holds_loop_;
+      otherwise.has_written = has_written_;
     }
     if (i == 0 && is_truth_not_held(*at)) continue;
     code_.forget_expectations();
@@ -83,7 +83,7 @@ void TurnCode::append_way(const Path& path, std::vector<size_t>& to_next) {
         otherwise.runner = bound_.begin_way(root_of(*at), static_cast<int32_t>(way_));
         runners_->push_back((*runners_)[way_]->fork());
         ways_.push_back(std::move(otherwise));
-      } else if (!holds_loop_) {
+      } else if (!has_written_) {
         to_next.insert(to_next.end(), otherwise.expectations.begin(), otherwise.expectations.end());
       }
       continue;
@@ -96,7 +96,7 @@ void TurnCode::append_way(const Path& path, std::vector<size_t>& to_next) {
     }
     // Nothing may be written by a turn that is replayed.
     if (committed_) code_.take_back(commit_);
-    if (goes_otherwise_ && !holds_loop_) to_next.push_back(code_.place());
+    if (goes_otherwise_ && !has_written_) to_next.push_back(code_.place());
     code_.append({.op = Op::fail});
     return;
   }

@@ -280,6 +280,9 @@ std::optional<Moves> moves_of(DType dtype) {
       return Moves{Op::load_8, Op::store_8};
     case 4:
       return Moves{Op::load_4, Op::store_4};
+    case 2:
+      if (core::is_half(dtype)) return {};
+      return Moves{Op::load_2, Op::store_2};
     case 1:
       return Moves{Op::load_1, Op::store_1};
     default:

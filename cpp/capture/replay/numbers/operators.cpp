@@ -122,8 +122,10 @@ std::optional<int32_t> append_truth(Code& code, const Number& a) {
     case core::DType::f64:
       return code.emit(Op::truth_of_float, a.cell);
     default:
-      return {};
+      break;
   }
+  const auto number = append_python(code, a);
+  return number ? append_truth(code, *number) : std::nullopt;
 }
 
 std::optional<Number> append_python(Code& code, const Number& element) {
@@ -134,13 +136,18 @@ std::optional<Number> append_python(Code& code, const Number& element) {
       return Number{code.emit(Op::widened_single, element.cell), kFloating};
     case core::DType::i64:
       return Number{element.cell, kInteger};
-    case core::DType::i32:
-      return Number{code.emit(Op::widened_integer, element.cell), kInteger};
     case core::DType::boolean:
       return Number{code.emit(Op::truth_of_byte, element.cell), kBoolean};
     default:
-      return {};
+      break;
   }
+  const core::DType dtype = element.type.dtype;
+  if (core::info(dtype).kind != core::Kind::integer) return {};
+  const bool is_unsigned =
+      core::dispatch(dtype, []<core::DType D>() { return std::is_unsigned_v<core::Storage<D>>; });
+  const Op widened = is_unsigned ? Op::widened_unsigned : Op::widened_integer;
+  const int64_t missing = 64 - 8 * core::byte_size(dtype);
+  return Number{code.emit(widened, element.cell, 0, missing), kInteger};
 }
 
 std::optional<Number> append_unary(Code& code, Operator op, const Number& a) {

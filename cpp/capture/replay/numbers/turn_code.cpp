@@ -191,6 +191,8 @@ bool TurnCode::append(const Path& path, const Step& step) {
       return committed_;
     case StepOp::copyto_:
       return copy(p[0], p[1]);
+    case StepOp::put_:
+      return put(p[0], p[1]);
     case StepOp::forget_:
       return true;
     case StepOp::commit_:
@@ -544,6 +546,13 @@ bool TurnCode::copy(int32_t to, int32_t from) {
   code_.emit(Op::keep_for_call, known(to).number.cell, 0, literal_of(bound_), bytes);
   code_.emit(moves->store, known(to).number.cell, value.cell);
   return true;
+}
+
+bool TurnCode::put(int32_t to, int32_t from) {
+  const bool is_element = known(to).is == Known::Is::place && known(from).is == Known::Is::number;
+  if (attempt() == nullptr || !is_element) return false;
+  has_written_ = true;
+  return copy(to, from);
 }
 
 bool TurnCode::give(const std::vector<int32_t>& parts) {

@@ -147,7 +147,7 @@ class TurnCode {
     size_t runner = 0;
     std::vector<Known> known = {};
     core::FpFlags flags = 0;
-    bool holds_loop = false;
+    bool has_written = false;
   };
   void append_ways(const std::vector<std::unique_ptr<Path>>& paths);
   void append_root(const Path& root, std::vector<size_t>& to_next);
@@ -225,6 +225,8 @@ class TurnCode {
   bool define_element(const Segment::Output& output, int32_t cell, const Segment& segment);
   bool segment_of_numbers(const Segment& segment);
   bool copy(int32_t to, int32_t from);
+  // An element that a loop behind it finds written; the attempt takes it back with the turn.
+  bool put(int32_t to, int32_t from);
   bool copy_array(int32_t to, int32_t from);
   // Where a turn ends with one segment and one copy of what that makes, it is made in place.
   void place_result();
@@ -262,8 +264,8 @@ class TurnCode {
   std::vector<Way> ways_;  // that are still to be made
   std::vector<Known> known_;
   std::vector<TreeStep> steps_;  // of the path, from the root on
-  // Whether the last step sends all turns another way, which it can before there was a loop alone.
-  bool goes_otherwise_ = false, holds_loop_ = false;
+  // Whether the last step sends all turns another way, which it can before anything was written.
+  bool goes_otherwise_ = false, has_written_ = false;
   core::FpFlags flags_ = 0;
   std::vector<const Slot*> whole_;
   const Path* path_ = nullptr;  // whose step it is

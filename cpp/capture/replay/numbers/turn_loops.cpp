@@ -200,7 +200,7 @@ bool TurnCode::inner_loop(const int32_t* p) {
     known(p[0]).parts.push_back(part.type);
     known(p[0]).hints.push_back(hint);
   }
-  holds_loop_ = true;
+  has_written_ = true;
   return inner.has_way;
 }
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dis
 import functools
 import types
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 #: behind these the next instruction does not follow
 ENDS = frozenset({"RETURN_VALUE", "RAISE_VARARGS", "RERAISE", "JUMP_FORWARD", "JUMP_BACKWARD"})
@@ -13,6 +13,18 @@ LOADS = frozenset({"LOAD_FAST", "LOAD_DEREF", "LOAD_CLOSURE"})
 STORES = frozenset({"STORE_FAST", "DELETE_FAST", "STORE_DEREF", "DELETE_DEREF"})
 FILLED = "$0"  # among the variables of a comprehension: the list that it fills (see gathering.py)
 UNIT = 2  # bytes of a code unit, in which the recorder counts instructions
+
+
+@dataclass(frozen=True)
+class Held:
+    """An attribute of an object that is a variable, as a variable of its own (held.py)."""
+
+    variable: str
+    attribute: str
+
+    @property
+    def name(self) -> str:
+        return f"{self.variable}.{self.attribute}"
 
 
 @dataclass(frozen=True)
@@ -24,6 +36,7 @@ class LoopCode:
     carried: those of them that a turn sets.
     stored: all that a turn sets.
     exhausted: where a `for` goes on when nothing is left to iterate over; -1 of a `while`.
+    held: attributes among the variables; they outlive the loop.
     """
 
     code: types.CodeType
@@ -32,10 +45,22 @@ class LoopCode:
     carried: tuple[str, ...]
     stored: frozenset[str]
     exhausted: int
+    held: tuple[str, ...] = ()
+
+    def holding(self, held: tuple[Held, ...]) -> LoopCode:
+        """The loop with these attributes among its variables."""
+        names = tuple(each.name for each in held)
+        return replace(
+            self,
+            variables=self.variables + names,
+            carried=self.carried + names,
+            stored=self.stored | set(names),
+            held=names,
+        )
 
     def outliving(self, unit: int) -> tuple[str, ...]:
         """Those that the loop sets and what comes from that instruction on may read."""
-        return tuple(sorted(self.stored & live_variables(self.code)[unit]))
+        return (*sorted(self.stored & live_variables(self.code)[unit]), *self.held)
 
 
 def called(variable: str) -> str:

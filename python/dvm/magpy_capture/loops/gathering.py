@@ -51,9 +51,8 @@ class Taken:
 
 def gather(recording: dict[str, Any]) -> None:
     """Read such generators of a recording as calls, those within others first."""
-    if any(event[0] == "resumes" for event in recording["events"]):
-        while taken := list(_found(recording)):
-            _Reading(recording, taken).run()
+    while taken := list(_found(recording)):
+        _Reading(recording, taken).run()
 
 
 def _found(recording: dict[str, Any]) -> Iterator[Taken]:

@@ -24,12 +24,18 @@ class Rolled:
     """A loop that was rolled: its native object, what its turns do, and those lowered so far.
 
     recorded: of the text of each graph of a turn, the sizes that the turn had.
+    recording: the last that turns were lowered of, as `LoopHistories.recordings` counts.
     """
 
     loop: Any
     body: LoopBody = field(default_factory=LoopBody)
     shapes: set[int] = field(default_factory=set)
     recorded: dict[str, dict[str, int]] = field(default_factory=dict)
+    recording: int = -1
+
+    def state(self) -> tuple[Any, ...]:
+        """To compare with that of another time."""
+        return _dvm.loop_state(self.loop)["paths"], self.body.state()
 
 
 @dataclass
@@ -124,7 +130,8 @@ class Entry:
     """A loop that is rolled, where the program comes to it.
 
     values: of its variables. private: places of those whose arrays it must have to itself.
-    source: what a `for` iterates over.
+    source: what a `for` iterates over. apart: ids of objects of which all that the program has
+        changed is among the variables.
     """
 
     turns: RecordedLoop
@@ -132,6 +139,7 @@ class Entry:
     values: list[Abstract]
     private: set[int]
     source: IteratorValue | None
+    apart: set[int]
 
     @property
     def bases(self) -> list[Abstract]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from dvm.magpy_capture.walk.layer import WalkPart
 
 if TYPE_CHECKING:
+    from dvm.magpy_capture.loops.held import HeldAttributes
     from dvm.magpy_capture.loops.lent import LentArrays
     from dvm.magpy_capture.loops.lists import LoopLists
     from dvm.magpy_capture.loops.rolling import Loops
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 class LoopPart(WalkPart):
     """Has all others."""
 
+    held: HeldAttributes
     lent: LentArrays
     loop_lists: LoopLists
     written_beside: WrittenBeside

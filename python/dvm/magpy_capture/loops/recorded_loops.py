@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import bisect
 import functools
 import types
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 from dvm import _dvm, classes, reasons
 from dvm.magpy_capture.libraries import ARRAYS, SCALARS
-from dvm.magpy_capture.loops.code import LoopCode, called, loop_code
+from dvm.magpy_capture.loops.code import Held, LoopCode, called, loop_code
 from dvm.magpy_capture.objects.adopted import Unknown
 from dvm.magpy_capture.path.spec import refuse
 from dvm.magpy_capture.tensors.written_parts import MOST_UPDATES
@@ -20,8 +21,6 @@ from dvm.magpy_capture.walk.callbacks import RESUMING
 #: what a turn's tuple begins with where the loop goes on; else the place where the frame went on
 NEXT = -1
 RETURNED = ""  # among the variables of a loop: what the function returns from within it
-#: kinds of events between which frames and loops are what they are
-MARKS = frozenset("enter resumes throws given leave yields header out".split())
 TEXT_ITERATORS = {type(iter(text)) for text in ("", "\u0100", b"")}
 #: what an array has of which a copy takes longer than the turns of a loop
 LARGE_BYTES = 1 << 16
@@ -39,6 +38,7 @@ class RecordedLoop:
     goes_on: where the frame went on.
     exhausted: whether nothing was left to iterate over.
     changed: its `changed_lists`, once they are known.
+    held: attributes that are variables of it (held.py).
     """
 
     function: types.FunctionType
@@ -54,10 +54,12 @@ class RecordedLoop:
     goes_on: int = -1
     exhausted: bool = False
     changed: set[str] | None = None
+    held: tuple[Held, ...] = ()
 
     @functools.cached_property
     def loop(self) -> LoopCode:
-        return loop_code(self.code, self.begin, self.end)
+        code = loop_code(self.code, self.begin, self.end)
+        return code.holding(self.held) if self.held else code
 
     @property
     def is_for(self) -> bool:
@@ -84,7 +86,8 @@ class RecordedLoop:
     @property
     def key(self) -> tuple[Any, ...]:
         """Equal for all runs of which a turn does the same: a function's globals matter, too."""
-        return self.code, self.begin, id(self.function.__globals__), self.closed_over
+        scope = id(self.function.__globals__)
+        return self.code, self.begin, scope, self.closed_over, self.held
 
     def event_behind(self, turn: int) -> int:
         """The event that ends the turn."""
@@ -104,7 +107,9 @@ def all_turns(
     open_loops: list[RecordedLoop] = []
     found: list[RecordedLoop] = []
     resumed = -2  # the last of the events that begin its body
-    for number in [i for i in range(begin, len(events)) if events[i][0] in MARKS]:
+    for number in recording["marks"]:
+        if number < begin:
+            continue
         kind, name, operands, *_ = events[number]
         if kind == "enter":
             if resumed == number - 1:  # the frame is open already
@@ -233,31 +238,23 @@ def turn_recording(recording: dict[str, Any], turns: RecordedLoop, turn: int) ->
     loop, events = turns.loop, recording["events"]
     nodes = list(recording["nodes"])
     begin, end = turns.first_event(turn), turns.event_behind(turn)
-    known: set[int] = set()
-    first: dict[int, int] = {}  # of a node that another loop has made, the one that it was
+    given: list[int] = []
     snapshots = dict(recording["snapshots"])
     if turns.changed is None:
         turns.changed = changed_lists(recording, turns)
     changed = turns.changed
 
+    def check(outside: int) -> None:
+        if outside >= 0:
+            raise refuse(reasons.LOOP_OUTSIDE, classes.name_of(type(nodes[outside][4])))
+
     def argument(node: int, place: int) -> None:
         _, _, _, _, seen, snapshot = nodes[node]
         nodes[node] = ("argument", place, "", None, seen, snapshot)
-        known.add(node)
+        given.append(node)
         for name in loop.variables[place : place + 1]:  # and not the item
             if name in changed:
                 snapshots[id(seen)] = Unknown(called(name))
-
-    def is_inside(node: int) -> bool:
-        origin, index, *_ = nodes[node]
-        if node in known or origin in ("constant", "global", "closure", "default"):
-            return True
-        return bool(origin == "event" and index >= begin)
-
-    def check(used: list[int]) -> None:
-        for node in used:
-            if not is_inside(node):
-                raise refuse(reasons.LOOP_OUTSIDE, classes.name_of(type(nodes[node][4])))
 
     for name, _, node in variables_at(events[turns.headers[turn]]):
         if name in loop.variables:
@@ -267,16 +264,8 @@ def turn_recording(recording: dict[str, Any], turns: RecordedLoop, turn: int) ->
         if kind != "next" or followed or item < 0:
             raise refuse(reasons.LOOP_OVER, "what is followed")
         argument(item, len(loop.variables))
-    for number in range(begin, end):
-        event = events[number]
-        if event[0] in ("header", "out"):  # of variables that nobody reads nothing is known
-            for _, old, new in variables_at(event):
-                first[new] = first.get(old, old)
-                known.update([new] if is_inside(old) else [])
-            continue
-        check(event[2])
-        if event[4] >= 0:
-            known.add(event[4])
+    uses = _dvm.TurnNodes(nodes, events, begin, end, given)
+    check(uses.outside)
 
     def constant(value: Any) -> int:
         nodes.append(("constant", 0, "", None, value, None))
@@ -286,25 +275,34 @@ def turn_recording(recording: dict[str, Any], turns: RecordedLoop, turn: int) ->
     values = {name: node for name, node, _ in variables_at(after)}
     for name, _, node in variables_at(events[turns.headers[turn]]):
         last = values.get(name, -1)
-        if name in loop.variables and name not in loop.stored and first.get(last, last) != node:
+        if name in loop.variables and name not in loop.stored and uses.first(last) != node:
             raise refuse(reasons.LOOP_VARIABLE, name, "set by a function within")
     goes_on = NEXT if end != turns.out else turns.goes_on
     names: tuple[str, ...] = loop.carried if goes_on == NEXT else loop.outliving(goes_on)
     if RETURNED in values:
         names = (*names, RETURNED)
+    for name in names:
+        if name in values and not uses.is_inside(values[name]):
+            check(values[name])
+    before, behind = _events_of_held(nodes, turns, turn, events)
+    values.update((each.name, event[4]) for each, event in zip(turns.held, behind, strict=True))
     parts = [constant(goes_on)]
     for name in names:
         parts.append(values[name] if name in values else constant(_dvm.MISSING))
     made: tuple[Any, ...] = ("tuple", "", parts, [], len(nodes), after[5], False)
-    check(parts)
-    nodes.append(("event", end, "", None, tuple(nodes[part][4] for part in parts), None))
+    number = end + len(behind)
+    nodes.append(("event", number, "", None, tuple(nodes[part][4] for part in parts), None))
+    blank = [BLANK] * (begin - len(before))
     return {
         "nodes": nodes,
         "dropped": recording["dropped"],
-        "events": [*[BLANK] * begin, *events[begin:end], made],
-        "begin": begin,
+        "events": [*blank, *before, *events[begin:end], *behind, made],
+        "begin": begin - len(before),
+        "held": [(event[2][0], event[1]) for event in before],
+        "whole": recording.get("whole", recording),
         "variables": len(loop.variables),
-        "loops": [each for each in recording["loops"] if begin <= each.enter and each.out < end],
+        "layouts": [each for each in recording["layouts"] if begin <= each < end],
+        "loops": loops_within(recording, begin, end),
         "snapshots": snapshots,
         "result": len(nodes) - 1,
         "aborted": "",
@@ -312,16 +310,51 @@ def turn_recording(recording: dict[str, Any], turns: RecordedLoop, turn: int) ->
     }
 
 
-def shape_of(recording: dict[str, Any], turns: RecordedLoop, turn: int) -> int:
-    """A number that is equal for turns which did the same with values of the same kinds."""
+def _events_of_held(
+    nodes: list[Any], turns: RecordedLoop, turn: int, events: list[Any]
+) -> tuple[list[Any], list[Any]]:
+    """Events that set attributes which are variables before a turn, and that read them behind."""
+    header, end = events[turns.headers[turn]], turns.event_behind(turn)
+    given = {name: node for name, _, node in variables_at(header)}
+    left = {name: node for name, node, _ in variables_at(events[end])}
+    before: list[Any] = []
+    behind: list[Any] = []
+    for each in turns.held:
+        base = given[each.variable]
+        set_first = [base, given[each.name]]
+        before.append(("store_attribute", each.attribute, set_first, [], -1, header[5], False))
+        read = ("event", end + len(behind), "", None, nodes[left[each.name]][4], None)
+        behind.append(("attribute", each.attribute, [base], [], len(nodes), header[5], False))
+        nodes.append(read)
+    return before, behind
+
+
+def loops_within(recording: dict[str, Any], begin: int, end: int) -> list[RecordedLoop]:
+    """Those whose events are all among these."""
+    loops: list[RecordedLoop] = recording["loops"]
+    first, last = (
+        bisect.bisect_left(loops, at, key=lambda each: each.enter) for at in (begin, end)
+    )
+    return [each for each in loops[first:last] if each.out < end]
+
+
+def shape_of(
+    recording: dict[str, Any],
+    turns: RecordedLoop,
+    turn: int,
+    is_rolled: Callable[[RecordedLoop], bool],
+) -> set[int]:
+    """Numbers that are equal for turns which did the same with values of the same kinds.
+
+    Of a rolled loop within, what its turns did has numbers of its own, whatever their order.
+    """
     events, nodes = recording["events"], recording["nodes"]
     begin, end = turns.first_event(turn), turns.event_behind(turn)
-    _, _, operands, keywords, *_ = events[turns.headers[turn]]
-    objects = [id(nodes[node][4]) for node in operands[1 + len(keywords) :]]
-    return hash(
-        (
-            *map(objects.index, objects),
-            end == turns.out and turn + 1 == turns.count and turns.goes_on,
-            _dvm.shape_of_turn(nodes, events, begin, end),
-        )
-    )
+    ends = end == turns.out and turn + 1 == turns.count and turns.goes_on
+    rolled = {
+        each.enter: each.loop.variables
+        for each in loops_within(recording, begin, end)
+        if is_rolled(each)
+    }
+    own, within = _dvm.shape_of_turn(nodes, events, begin, end, rolled)
+    return {hash((ends, own)), *within}

@@ -18,6 +18,8 @@ from typing import Any
 from dvm import _dvm, classes, reasons
 from dvm.magpy_capture.libraries import fits_graph, is_array, library_of
 from dvm.magpy_capture.library import Array
+from dvm.magpy_capture.loops.branching import branches_on_data, ways_shown
+from dvm.magpy_capture.loops.held import check_steps, hold_all
 from dvm.magpy_capture.loops.histories import PLAIN, Entry, Given, LoopHistories, Rolled
 from dvm.magpy_capture.loops.layer import LoopPart
 from dvm.magpy_capture.loops.recorded_loops import (
@@ -65,8 +67,8 @@ class Loops(LoopPart, LoopPolicy):
     """Chooses the loops that are rolled, and lowers them."""
 
     needs = (
-        "arrays callbacks graph heap ledger lent list_changes loop_lists memory opaque program "
-        "record recorded written_beside"
+        "arrays callbacks graph heap held ledger lent list_changes loop_lists memory opaque "
+        "program record recorded written_beside"
     )
 
     def __init__(
@@ -101,6 +103,7 @@ class Loops(LoopPart, LoopPolicy):
         if "loops" not in self.recording:  # else it is a turn of another one
             begin = self.recording.get("begin", 0)
             self.recording["loops"] = all_turns(self.recording, self.function, begin)
+            hold_all(self.recording)
         loops = self.recording["loops"]
         for turns in loops:
             self.known.meet(turns, events[turns.enter][5]).counts.add(turns.count)
@@ -124,10 +127,15 @@ class Loops(LoopPart, LoopPolicy):
         varies = is_long or len(known.counts) > 1
         if self._is_turn:  # what it depends on will change
             varies = varies or not is_of_constants(self.recording, turns)
-        varies = varies or branches_on_values(self.recording, turns)
+        varies = varies or self._branches(turns)
         varies = varies or goes_through_text(self.recording, turns)
         varies = varies or writes_many_parts(self.recording, turns)
         return turns.count > 0 and varies
+
+    def _branches(self, turns: RecordedLoop) -> bool:
+        """Whether turns go their ways for what was computed: then each count is many paths."""
+        recording = self.recording
+        return branches_on_values(recording, turns) or branches_on_data(recording, turns)
 
     # ---- events
 
@@ -201,6 +209,8 @@ class Loops(LoopPart, LoopPolicy):
             places = [loop.variables.index(name) for name in at_end]
             native = _dvm.new_loop(len(loop.variables), carried, places, loop.exhausted)
             rolled = Rolled(native)
+            if ways_shown(self.recording, turns) > MOST_WAYS:
+                raise refuse(reasons.LOOP_WAYS, MOST_WAYS)
         self._lower_turns(turns, rolled)
         known.rolled = rolled
         self._step(turns, rolled)
@@ -234,26 +244,33 @@ class Loops(LoopPart, LoopPolicy):
             raise refuse(reasons.LOOP_STUCK) if stuck else refuse(reasons.LOOP_WAYS, MOST_WAYS)
 
     def _lower_some(self, turns: RecordedLoop, rolled: Rolled, missed: int) -> int:
-        """How many were lowered: the one that was missed, the last, and those of new shapes."""
+        """How many were lowered: the one that was missed, the last, and those of new shapes.
+
+        Where turns go their ways for the value of a number, equal shapes are not enough, until one
+        of them brought nothing new. Of a loop within another one, the last is lowered once.
+        """
         last = turns.count - 1
         missed = turns.place_of(missed) if missed >= 0 else missed
-        lowered = 0
-        order = dict.fromkeys([missed, last, *range(turns.count)])
-        for turn in order:
-            pins = rolled.body.pins  # so that equal shapes are not enough
-            if (
-                not 0 <= turn <= last
-                or not turns.is_recorded(turn)
-                or lowered > (MOST_WAYS if pins else MOST_TURNS - 1)
-            ):
+        wanted = {missed, last} if rolled.recording != self.known.recordings else {missed}
+        rolled.recording = self.known.recordings
+        lowered, brings = 0, True
+        for turn in dict.fromkeys([missed, last, *range(turns.count)]):
+            pins = rolled.body.pins
+            most = MOST_WAYS if pins else MOST_TURNS - 1
+            if not 0 <= turn <= last or not turns.is_recorded(turn) or lowered > most:
                 continue
-            shape = shape_of(self.recording, turns, turn)
-            if shape in rolled.shapes and turn not in (missed, last) and not pins:
+            is_new = turn in wanted or not self._shapes_of(turns, turn) <= rolled.shapes
+            if not is_new and not (pins and brings):
                 continue
-            rolled.shapes.add(shape)
+            before = rolled.state()
             self._lower_turn(turns, turn, rolled)
-            lowered += 1
+            rolled.shapes |= self._shapes_of(turns, turn)  # by which loops within are rolled now
+            lowered, brings = lowered + 1, rolled.state() != before
         return lowered
+
+    def _shapes_of(self, turns: RecordedLoop, turn: int) -> set[int]:
+        is_rolled = lambda loop: self.known[loop.key].rolled is not None  # noqa: E731
+        return shape_of(self.recording, turns, turn, is_rolled)
 
     def _ways(self) -> int:
         """How many ways turns of all loops go, so far."""
@@ -266,9 +283,18 @@ class Loops(LoopPart, LoopPolicy):
         carried = [loop.variables.index(name) for name in loop.carried]
         known = ValueHistory(varying={("argument", place) for place in self._varying(turns)})
         deadline = self.program.deadline
-        self._lower(spec, recording, turns.function, deadline, loops=self.known, varying=known)
+        self._lower(
+            spec,
+            recording,
+            turns.function,
+            deadline,
+            loops=self.known,
+            varying=known,
+            found=self.found,
+        )
         if spec.reason:
             raise NotCapturable(spec.reason, spec.reason_at)  # type: ignore[arg-type]
+        check_steps(turns, spec.steps)
         within = {
             id(each.rolled.loop): each.rolled.body for each in self.known.values() if each.rolled
         }
@@ -293,6 +319,7 @@ class Loops(LoopPart, LoopPolicy):
         loop, events = turns.loop, self.recording["events"]
         private = rolled.body.private(len(loop.variables))
         nodes = {name: node for name, node, _ in variables_at(events[turns.enter])}
+        self.held.read(turns, nodes)
         values: list[Any] = [
             self.recorded.value(nodes[name]) if name in nodes else Literal(_dvm.MISSING)
             for name in loop.variables
@@ -303,7 +330,8 @@ class Loops(LoopPart, LoopPolicy):
             if not isinstance(iterator, IteratorValue) or iterator.source is None:
                 raise refuse(reasons.LOOP_OVER, describe(iterator))
             source = iterator
-        entry = Entry(turns, rolled.body, values, private, source)
+        apart = self.held.apart(turns, nodes, values)
+        entry = Entry(turns, rolled.body, values, private, source, apart)
         self.written_beside.check(entry)
         self._check_written(entry)
         lent = {
@@ -321,6 +349,8 @@ class Loops(LoopPart, LoopPolicy):
             if place in lent:
                 self.memory.may_write(value)
                 register = value.storage.register
+            elif id(value) in apart:
+                register = value.register
             else:
                 register = self._register(loop.variables[place], value, place in private, given)
             registers.append(register)
@@ -344,6 +374,8 @@ class Loops(LoopPart, LoopPolicy):
         if source is not None:
             self._use_up(source, turns.enter)
         self._leave(turns, made, nodes, given)
+        behind = {name: node for name, _, node in variables_at(events[turns.out])}
+        self.held.put_back(turns, nodes, behind)
 
     def _check_written(self, entry: Entry) -> None:
         """What turns write into is an array, and no other variable is a view of it."""
@@ -504,10 +536,13 @@ class Loops(LoopPart, LoopPolicy):
         known.reason, known.at = refusal.reason, refusal.at
         ways = refusal.reason.code in (reasons.LOOP_WAYS.code, reasons.LOOP_STUCK.code)
         differs = known.first < self.known.recordings  # it was rolled, and a later call missed
-        if ways and (differs or branches_on_values(self.recording, turns)):
+        if ways and (differs or self._branches(turns)):
             known.ends_paths = True
             self.known.hopeless[known.begin] = known
         self.given_up.add(turns.enter)
+
+    def let_go(self) -> None:
+        self.held.let_go()
 
     @property
     def has_rolled(self) -> bool:

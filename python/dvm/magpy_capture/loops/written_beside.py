@@ -39,7 +39,9 @@ class WrittenBeside(LoopPart):
         if ELSEWHERE in body.arrays and self._is_of_the_caller(entry):
             raise refuse(reasons.LOOP_ARRAYS, "an object or a variable of a module")
         if body.fetches and any(
-            getattr(value, "changed", False) and not is_open_list(value)
+            getattr(value, "changed", False)
+            and not is_open_list(value)
+            and id(value) not in entry.apart
             for value in self.heap.reached.values()
         ):
             raise refuse(reasons.LOOP_STATE, "an object that the loop may look at")
@@ -70,6 +72,8 @@ class WrittenBeside(LoopPart):
 
         is_looked_into: whether they may find arrays in it. is_mixed: whether some may come there.
         """
+        if id(value) in entry.apart:  # what it finds in it otherwise is found elsewhere
+            return True
         if isinstance(value, Literal):
             return type(value.object) not in (list, dict, set)
         if isinstance(value, (*PLAIN, Tensor, RangeValue)):

@@ -29,7 +29,7 @@ class HostArrays(ObjectPart):
 
     needs = "arrays heap instances library memory program"
 
-    def __init__(self, on_host: set[int]) -> None:
+    def __init__(self, on_host: frozenset[int]) -> None:
         self.on_host = on_host  # ids of arrays of which no view may be in the graph
 
     @adopts(*ARRAYS)

@@ -30,5 +30,8 @@ class LoopPolicy(Protocol):
     def check_hopes(self, enter: int | None = None) -> None:
         """A loop that each call goes through in a new way ends the path: the one there, or any."""
 
+    def let_go(self) -> None:
+        """The path is at its end: what the turn of a loop hands on it does not set itself."""
+
 
 __all__ = ["LoopPolicy"]

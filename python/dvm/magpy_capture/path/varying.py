@@ -51,14 +51,14 @@ class Varying(PathPart):
     def __init__(self, recording: dict[str, Any], known: ValueHistory) -> None:
         self.known = known
         self.in_turn = "begin" in recording  # of a loop
-        self._read_by_place = _texts_read_by_place(recording)
+        self._recording = recording
         self.met: dict[Route, Any] = {}
         self.opened: set[Route] = set()
 
     def adopt(self, register: int, seen: str | bytes) -> Abstract:
         """A text of the caller's that a register holds."""
         route = self._route(register)
-        if id(seen) in self._read_by_place:
+        if id(seen) in _texts_read_by_place(self._recording):
             self.known.varying.add(route)
         if is_long_text(seen) or self._is_open(route, seen):
             self.program.guard_type(register, seen)
@@ -121,6 +121,7 @@ class Varying(PathPart):
 
 def _texts_read_by_place(recording: dict[str, Any]) -> set[int]:
     """The ids of texts of which the call has taken many characters, one by one."""
+    recording = recording.get("whole", recording)
     if "read_by_place" not in recording:
         nodes = recording["nodes"]
         counts = Counter(

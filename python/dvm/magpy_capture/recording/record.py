@@ -7,9 +7,6 @@ from typing import Any
 from dvm.magpy_capture.libraries import is_plain_array
 from dvm.magpy_capture.recording.layer import RecordingPart
 
-#: attributes of arrays that say how they lie, and what their elements are
-LAYOUT = frozenset(("shape", "strides", "dtype"))
-
 
 class Record(RecordingPart):
     """One recording. A node is a number; its object is that of the recorded call."""
@@ -24,12 +21,11 @@ class Record(RecordingPart):
         # was before. The recorded object itself is as it was left.
         self.came: dict[int, Any] = {}
         self.shaped: set[int] = set()  # ids of both
-        for kind, name, operands, *_ in self.events[recording.get("begin", 0) :]:
-            if kind == "store_attribute" and name in LAYOUT:
-                left = self.nodes[operands[0]][4]
-                if id(left) in recording["snapshots"] and is_plain_array(left):
-                    self.came[id(left)] = recording["snapshots"][id(left)]
-                    self.shaped |= {id(left), id(self.came[id(left)])}
+        for number in recording["layouts"]:
+            left = self.nodes[self.events[number][2][0]][4]
+            if id(left) in recording["snapshots"] and is_plain_array(left):
+                self.came[id(left)] = recording["snapshots"][id(left)]
+                self.shaped |= {id(left), id(self.came[id(left)])}
 
     def seen(self, node: int) -> Any:
         """The object at a node, as it came."""

@@ -22,7 +22,7 @@ class SharedMemory(TensorPart):
 
     needs = "arrays graph indexing program views"
 
-    def __init__(self, joint: set[int]) -> None:
+    def __init__(self, joint: frozenset[int]) -> None:
         self.opaque_arrays: list[tuple[int, Array]] = []  # as host objects alone
         self.private_arrays: list[Host] = []  # of the caller, written on the host
         self.joint = joint  # ids of arrays that are views of another

@@ -407,17 +407,19 @@ class Effects(WalkPart):
         steps = self.program.steps
         for name in names:
             part = value.attributes[name]
-            if isinstance(part, Gone):
-                if value.register >= 0:
-                    steps.append(("delete_attribute", register, name))
+            is_gone = isinstance(part, Gone)
+            if is_gone and value.register < 0:
                 continue
-            built = self.build(part)
+            # Whether there was one before the program set it nobody knows: then there is.
+            built = self.build(Literal(None) if is_gone else part)
             if class_attribute(value.cls, "__setattr__") is inherited(value.cls, "__setattr__"):
                 steps.append(("set_attribute", register, name, built))
             else:  # the class's own has run, or was passed by (as in a frozen dataclass)
                 setter = self.program.constant(object.__setattr__)
                 arguments = [register, self.program.constant(name), built]
                 steps.append(("effect", self.program.register(), setter, arguments, ()))
+            if is_gone:
+                steps.append(("delete_attribute", register, name))
 
     def finish(self, result: Abstract) -> None:
         """Append the end of the path: computations left, `commit`, effects, `return`."""

@@ -34,7 +34,7 @@ class Events(WalkPart):
 
     needs = "containers followed heap instances loop_policy program record sizes"
 
-    def __init__(self, builtins: dict[str, Any], whole: set[int]) -> None:
+    def __init__(self, builtins: dict[str, Any], whole: frozenset[int]) -> None:
         self.builtins = [builtins]  # of the frames that are open: a function may have its own
         self.whole = whole  # ids of NumPy's functions whose bodies are not looked into
         self.values: dict[int, Abstract] = {}

@@ -86,7 +86,9 @@ class Walk(WalkPart):
                 self.record.recording["aborted"], self.record.recording["aborted_at"]
             )
         self.callbacks.check_looks()
-        self.effects.finish(self.recorded.value(self.record.recording["result"]))
+        result = self.recorded.value(self.record.recording["result"])
+        self.loop_policy.let_go()
+        self.effects.finish(result)
         self.graph.require_none_late()
 
     def check_builtins(self) -> None:
