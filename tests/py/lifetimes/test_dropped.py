@@ -200,6 +200,15 @@ def file_at_the_end(g: Any) -> Any:
     return open(g.path).read()
 
 
+def files_of_the_last_part(g: Any) -> Any:
+    a = open(g.path, "w")
+    a.write("a")
+    b = open(g.path, "w")  # which is written last, for it is the last variable
+    b.write("b")
+    y = g.x * 2
+    return y.tolist()
+
+
 VARIABLE = 0
 PROGRAMS: list[Callable[[Any], Any]] = [
     file_of_one_line,
@@ -222,6 +231,7 @@ PROGRAMS: list[Callable[[Any], Any]] = [
     what_is_read_behind,
     memory_between_parts,
     file_at_the_end,
+    files_of_the_last_part,
 ]
 
 
@@ -243,10 +253,15 @@ def outcome(function: Callable[[Any], Any], g: Any) -> Any:
         return f"{type(error).__name__}: {error}"
 
 
+def left_in(path: Path) -> str:
+    return path.read_text() if path.exists() else ""
+
+
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.__name__)
 def test_what_a_program_drops_is_gone(program: Callable[[Any], Any], tmp_path: Path) -> None:
     compiled = dvm.compile(program)
     for _ in range(8):
-        wanted = outcome(program, given(tmp_path / "plain"))
-        assert outcome(compiled, given(tmp_path / "compiled")) == wanted
+        wanted = outcome(program, given(tmp_path / "plain")), left_in(tmp_path / "plain")
+        result = outcome(compiled, given(tmp_path / "compiled"))
+        assert (result, left_in(tmp_path / "compiled")) == wanted
