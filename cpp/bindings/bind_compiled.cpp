@@ -231,6 +231,7 @@ void bind_compiled(py::module_& module) {
   module.def("set_parts", [](py::handle object, const std::optional<py::tuple>& parts) {
     unwrap(object).set_parts(parts ? parts->ptr() : nullptr);
   });
+  module.def("begin_part", &capture::begin_part);
   module.def("after_fork", [] {
     capture::InFlight::after_fork();
     capture::leave_warnings_after_fork();

@@ -46,9 +46,10 @@ py::object or_empty(core::HostHandle handle, const py::object& empty) {
   return handle ? py::reinterpret_borrow<py::object>(static_cast<PyObject*>(handle)) : empty;
 }
 
+// Made once, and never let go.
 template <size_t kSize>
-std::vector<py::str> to_strings(const char* const (&texts)[kSize]) {
-  return {std::begin(texts), std::end(texts)};
+const std::vector<py::str>* to_strings(const char* const (&texts)[kSize]) {
+  return new std::vector<py::str>(std::begin(texts), std::end(texts));
 }
 
 // Thousands of new tuples would set off the garbage collector, over and over, for nothing. No other
@@ -83,12 +84,16 @@ class Locations {
   std::unordered_map<void*, std::unordered_map<int32_t, py::object>> lines_;
 };
 
-py::list nodes_of(const core::Recording& recording) {
-  const auto origins = to_strings(kOriginNames);
+// dropped: gets the numbers of those whose objects the program has dropped, and the recording, too.
+py::list nodes_of(const core::Recording& recording, py::list& dropped) {
+  static const auto& origins = *to_strings(kOriginNames);
   const py::object empty = py::str("");
+  PyTypeObject* const gone = capture::dropped_type();
   py::list nodes(recording.nodes.size());
   for (size_t i = 0; i < recording.nodes.size(); ++i) {
     const core::SeenNode& node = recording.nodes[i];
+    const auto* const object = static_cast<const PyObject*>(node.object);
+    if (object != nullptr && Py_IS_TYPE(object, gone)) dropped.append(i);
     nodes[i] = pack(origins[static_cast<size_t>(node.origin)], py::int_(node.index),
                     or_empty(node.name, empty), or_none(node.scope), or_none(node.object),
                     or_none(node.snapshot));
@@ -97,7 +102,7 @@ py::list nodes_of(const core::Recording& recording) {
 }
 
 py::list events_of(const core::Recording& recording) {
-  const auto kinds = to_strings(kEventNames);
+  static const auto& kinds = *to_strings(kEventNames);
   const py::object no_name = py::str(""), no_keywords = py::tuple();
   Locations locations;
   py::list events(recording.events.size());
@@ -177,7 +182,9 @@ py::tuple peek(const py::object& object) {
 py::dict to_python(const core::Recording& recording) {
   const NoCollection no_collection;
   py::dict record;
-  record["nodes"] = nodes_of(recording);
+  py::list dropped;
+  record["nodes"] = nodes_of(recording, dropped);
+  record["dropped"] = dropped;
   record["events"] = events_of(recording);
   record["result"] = recording.result;
   record["aborted"] =
@@ -192,6 +199,7 @@ py::dict to_python(const core::Recording& recording) {
 
 void bind_recording(py::module_& module) {
   module.attr("UNSEEN") = unseen();
+  module.attr("Dropped") = py::handle(reinterpret_cast<PyObject*>(capture::dropped_type()));
   module.def("record", record);
   module.def("is_leaf", [](py::handle callable) { return capture::is_leaf(callable.ptr()); });
   module.def("peek", peek);

@@ -110,6 +110,25 @@ void hide_call_of_moved(PyObject* part) {
   PyErr_Restore(type, value, trace);
 }
 
+// The locals that the part about to run is given, which it takes over (begin_part).
+thread_local Ref* handed_on = nullptr;
+
+// Whether a call's arguments are such locals, and so gone when the original has run.
+bool are_handed_on(PyObject* const* arguments) {
+  return handed_on != nullptr && *handed_on && PyTuple_GET_SIZE(handed_on->get()) > 0 &&
+         arguments == &PyTuple_GET_ITEM(handed_on->get(), 0) + 1;
+}
+
+// The locals of a part that has not taken them over, as a frame lets go of its own: the first one
+// first. A tuple begins with its last.
+void drop_locals(Ref locals) {
+  if (!locals || Py_REFCNT(locals.get()) > 1) return;
+  PyObject_GC_UnTrack(locals.get());  // nobody shall find it with gaps
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(locals.get()); ++i) {
+    const Ref local = Ref::steal(std::exchange(PyTuple_GET_ITEM(locals.get(), i), nullptr));
+  }
+}
+
 // Runs a function in parts (CompiledFunction::set_parts).
 PyObject* run_parts(PyObject* parts, PyObject* const* args, size_t nargsf, PyObject* keywords) {
   const Ref held = Ref::borrow(parts);  // the function may be given others meanwhile
@@ -120,15 +139,19 @@ PyObject* run_parts(PyObject* parts, PyObject* const* args, size_t nargsf, PyObj
     result = Ref::steal(PyObject_Vectorcall(function, given, count, names));
     if (!result && PyFunction_Check(function)) hide_call_of_moved(part);
   };
-  const auto handed_on = [&] {
+  const auto hands_on = [&] {
     return result && PyTuple_CheckExact(result.get()) && PyTuple_GET_SIZE(result.get()) > 0 &&
            PyTuple_GET_ITEM(result.get(), 0) == PyTuple_GET_ITEM(parts, 0);
   };
   run(1, args, nargsf, keywords);
-  for (Py_ssize_t i = 2; i < PyTuple_GET_SIZE(parts) && handed_on(); ++i) {
-    const Ref locals = std::move(result);
+  if (are_handed_on(args)) begin_part();  // a part in parts, whose first one was a replay
+  for (Py_ssize_t i = 2; i < PyTuple_GET_SIZE(parts) && hands_on(); ++i) {
+    Ref locals = std::move(result);
+    Ref* const outer = std::exchange(handed_on, &locals);
     PyObject* const* items = &PyTuple_GET_ITEM(locals.get(), 0);
     run(i, items + 1, static_cast<size_t>(PyTuple_GET_SIZE(locals.get()) - 1), nullptr);
+    handed_on = outer;
+    drop_locals(std::move(locals));
   }
   return result.release();
 }
@@ -138,6 +161,10 @@ core::Loc first_line(const PyCodeObject* code) {
 }
 
 }  // namespace
+
+void begin_part() {
+  if (handed_on != nullptr) drop_locals(std::exchange(*handed_on, {}));
+}
 
 void CompiledFunction::observe(Observer observer) { g_observer = observer; }
 
@@ -377,8 +404,14 @@ PyObject* CompiledFunction::capture(PyObject* self, Call& call) {
   if (!at_any_cost) limits.most_opcodes = policy_.most_opcodes();
   if (may_skip_turns_ && !at_any_cost) limits.skip_turns_after = kSkipTurnsAfter;
   for (const auto& path : paths_) add_missed_turns(*path, limits.wanted_turns);
+  const bool gives_arguments = are_handed_on(bound);
   const double load = load_of(call);
   Trace trace = trace_call(function, bound, std::move(limits));
+  std::vector<PyObject*> recorded_arguments;
+  if (gives_arguments) {
+    recorded_arguments = trace.record->arguments();
+    bound = recorded_arguments.data();
+  }
   const core::Recording& recording = trace.record->data();
   const bool skipped = trace.record->skipped() > 0;
   Policy::Traced traced{load, distinct_events(recording), recording.opcodes, since(begin).cpu};
@@ -401,7 +434,8 @@ PyObject* CompiledFunction::capture(PyObject* self, Call& call) {
   }
   if (expected > budget) return put_off(expected);
   const int64_t most = at_any_cost ? INT64_MAX : budget + Policy::kAtOnce;
-  std::unique_ptr<Path> path = lower_(self, trace, bound, parameters_, most);
+  const auto count = gives_arguments ? std::ssize(recorded_arguments) : parameters_;
+  std::unique_ptr<Path> path = lower_(self, trace, bound, count, most);
   const int64_t lowered = since(begin).cpu - traced.nanos;
   if (path == nullptr) {
     if (PyErr_Occurred()) return nullptr;
@@ -414,7 +448,7 @@ PyObject* CompiledFunction::capture(PyObject* self, Call& call) {
   }
   // The function itself may have replaced its code, or called itself, meanwhile.
   if (code.get() != code_.get()) return trace.result.release();
-  const size_t count = paths_.size();
+  const size_t before = paths_.size();
   const Path& installed = *install(std::move(path), paths_, roots_, !running_.any());
   const bool compiled = installed.reason().empty();
   policy_.captured(traced, since(begin).cpu - traced.nanos);
@@ -425,7 +459,7 @@ PyObject* CompiledFunction::capture(PyObject* self, Call& call) {
     ++stats_.fallbacks;
   }
   replaced_ = false;
-  if (paths_.size() > count) {
+  if (paths_.size() > before) {
     tell(self, history_.added(installed, number, std::move(why)));
   }
   return trace.result.release();

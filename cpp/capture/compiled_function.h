@@ -29,6 +29,10 @@ struct Stats {
 
 inline constexpr int kMaxPaths = 64;
 
+// Each part of a function but the first begins with a call of this: its locals are its own from
+// there on, so that what it drops is dropped.
+void begin_part();
+
 class CompiledFunction {
  public:
   // Turns a recording into a Path, whose segments are not compiled yet. Null: a Python error is

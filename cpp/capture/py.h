@@ -35,23 +35,6 @@ class Ref {
   PyObject* object_ = nullptr;
 };
 
-// What a path knows an object by without keeping it alive: a weak reference, or where the type has
-// none, the object.
-inline Ref known_as(PyObject* object) {
-  if (!PyType_SUPPORTS_WEAKREFS(Py_TYPE(object))) return Ref::borrow(object);
-  Ref weak = Ref::steal(PyWeakref_NewRef(object, nullptr));
-  if (weak) return weak;
-  PyErr_Clear();
-  return Ref::borrow(object);
-}
-
-// The object, borrowed; null: it is no more.
-inline PyObject* still_there(PyObject* known) {
-  if (known == nullptr || !PyWeakref_CheckRefExact(known)) return known;
-  PyObject* object = PyWeakref_GET_OBJECT(known);
-  return object == Py_None ? nullptr : object;
-}
-
 // By name, for the type is private to its module; a class made in Python has no dot in it.
 inline bool is_deque(PyObject* object) {
   return std::strcmp(Py_TYPE(object)->tp_name, "collections.deque") == 0;

@@ -655,7 +655,7 @@ LOCAL_CLASS_LEAVES = Row(
 # ---- lifetimes
 
 LIFETIME_LOOKED_AT = Row("a look at how long objects live", LIFETIMES)
-OBJECT_TELLS_END = Row("an object with __del__, which tells when it dies", LIFETIMES)
+OBJECT_TELLS_END = Row("an object that tells when it dies, or lends memory until then", LIFETIMES)
 
 # ---- paths
 

@@ -473,7 +473,10 @@ def test_frames_run_by_c_code_are_recorded_where_the_program_gave_them_to_it() -
         gc.callbacks.remove(on_collection)
     assert not recording["aborted"]
     # Kept alive by the recording, it would tell its end too late.
-    assert recording_of_death["aborted"] == "an object with __del__, which tells when it dies"
+    assert (
+        recording_of_death["aborted"]
+        == "an object that tells when it dies, or lends memory until then"
+    )
     assert recording["value"][0] == [2, 3]
     assert "stop" in log
     entered = [event[1] for event in recording["events"] if event[0] == "enter"]

@@ -12,6 +12,7 @@ import gc
 import itertools
 import random
 import sys
+import weakref
 from collections.abc import Iterator
 from typing import Any
 
@@ -252,6 +253,48 @@ def containers(x: Any) -> Any:
     order: Any = collections.OrderedDict(a=1, b=x)
     order.move_to_end("a")
     return table["a"], table["missing"], parts[0], len(parts), counts[x], list(order)
+
+
+def drops_file(x: Any) -> Any:
+    file = open("/dev/null", "w")  # noqa: SIM115
+    file.write("a")
+    files = [file, x]
+    file = None
+    files = files[1:]
+    return files, x
+
+
+def drops_view(x: Any) -> Any:
+    data = bytearray(b"abc")
+    total = np.frombuffer(data, "u1")[1:].sum()
+    data.extend(b"d")
+    return total, x
+
+
+def drops_referred(x: Any) -> Any:
+    table = {"a": REFERRED.pop(), "b": x}
+    first = table["a"].by
+    table.clear()
+    return first, REFERENCES[-1]() is None
+
+
+REFERRED: list[Any] = []
+REFERENCES: list[Any] = []
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.filterwarnings("ignore::ResourceWarning")
+@pytest.mark.parametrize("function", [drops_file, drops_view, drops_referred])
+def test_what_the_program_drops(function: Any) -> None:
+    recordings = []
+    for tracer in (record, settrace.record):
+        REFERRED.append(Adding(1))
+        REFERENCES.append(weakref.ref(REFERRED[-1]))
+        recordings.append(tracer(function, 3))
+        assert recordings[-1]["exception"] is None
+        assert function is not drops_referred or recordings[-1]["value"][1]
+        assert recordings[-1]["aborted"].startswith("an object that tells when it dies")
+    check_same(*recordings)
 
 
 def test_containers_of_all_kinds() -> None:

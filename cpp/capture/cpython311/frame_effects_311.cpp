@@ -2,8 +2,8 @@
 // branches, cells.
 #include <algorithm>
 #include <array>
-#include <cstring>
 
+#include "capture/cpython311/drops.h"
 #include "capture/cpython311/frame_recorder.h"
 #include "capture/cpython311/instructions_311.h"
 #include "opcode.h"
@@ -11,26 +11,6 @@
 namespace dvm::capture {
 
 namespace {
-
-// Functions that show how long objects live and who holds them, which the recording changes. The
-// modules are told by their definitions: importing one here would run the import of the user's
-// frame.
-bool looks_at_lifetimes(PyObject* callee) {
-  if (callee == reinterpret_cast<PyObject*>(&_PyWeakref_RefType)) return true;
-  if (Py_IS_TYPE(callee, &PyMethodDescr_Type)) {  // resize counts who refers to the array
-    const auto* descriptor = reinterpret_cast<PyMethodDescrObject*>(callee);
-    return std::strcmp(descriptor->d_method->ml_name, "resize") == 0 &&
-           std::strcmp(descriptor->d_common.d_type->tp_name, "numpy.ndarray") == 0;
-  }
-  if (!PyCFunction_Check(callee)) return false;
-  PyObject* owner = PyCFunction_GET_SELF(callee);
-  if (owner == nullptr || !PyModule_CheckExact(owner)) return false;
-  const PyModuleDef* definition = PyModule_GetDef(owner);
-  if (definition == nullptr) return false;
-  const char* name = reinterpret_cast<PyCFunctionObject*>(callee)->m_ml->ml_name;
-  return std::strcmp(definition->m_name, "gc") == 0 ||
-         (std::strcmp(definition->m_name, "sys") == 0 && std::strcmp(name, "getrefcount") == 0);
-}
 
 PyTypeObject* as_type(PyObject* type) { return reinterpret_cast<PyTypeObject*>(type); }
 
@@ -87,9 +67,7 @@ void FrameRecorder::call(const DvmFrameView& f) {
     return event.kind == Kind::attribute && record_.data().operands_of(event)[0] == self;
   }();
   const NodeId callee = plain ? self : method;
-  if (callee != kNoNode && looks_at_lifetimes(record_.object(callee))) {
-    throw Unkeepable("lifetime-looked-at");
-  }
+  if (callee != kNoNode) refuse_look(record_.object(callee));
   method_self_ = looked_up ? self : kNoNode;
   if (looked_up) top(f.oparg + 1) = method;
   const int operands = plain || looked_up ? f.oparg + 1 : f.oparg + 2;
@@ -101,6 +79,7 @@ void FrameRecorder::call(const DvmFrameView& f) {
 }
 
 void FrameRecorder::call_ex(const DvmFrameView& f) {
+  refuse_looking_call(f);
   const int operands = f.oparg & 1 ? 3 : 2;
   method_self_ = kNoNode;
   add(Kind::call_ex, words().empty, tops(operands));

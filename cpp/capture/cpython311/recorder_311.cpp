@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "capture/call_bound.h"
+#include "capture/cpython311/drops.h"
 #include "capture/cpython311/skipped_turns.h"
 #include "capture/record/callbacks.h"
 #include "capture/record/known_callers.h"
@@ -37,6 +38,7 @@ class Recorder {
   // Called from C: whatever goes wrong here ends the recording, not the user's program.
   int on_event(PyFrameObject* frame, int what, PyObject* argument) noexcept {
     if (skipped_.is_on()) return on_skipped(frame, what);
+    if (is_watching()) return watch(frame, what);
     Followed* top = find_top(frame);
     if (what == PyTrace_OPCODE) {
       if (top == nullptr) return forward(frame, what, argument);
@@ -44,18 +46,23 @@ class Recorder {
         guarded(frame, [&] {
           check_nothing_in_flight();
           end_dropped();
+          if (std::exchange(may_have_dropped_, false)) record_.check_dropped();
           if (!record_.aborted()) before_opcode(frame, *top);
         });
       }
-      if (record_.aborted()) dvm_frame_swap_opcodes(frame, top->previous_wants_opcodes);
+      if (record_.aborted() && !is_watching()) {
+        dvm_frame_swap_opcodes(frame, top->previous_wants_opcodes);
+      }
       // The interpreter itself holds one reference more to the object of a method while it traces.
       if (unkeepable_ && previous_ == nullptr) PyEval_SetTrace(nullptr, nullptr);
       return top->previous_wants_opcodes ? forward_from(frame, *top, what, argument) : 0;
     }
     const int status =
         top ? forward_from(frame, *top, what, argument) : forward(frame, what, argument);
+    if (what == PyTrace_RETURN || what == PyTrace_EXCEPTION) may_have_dropped_ = true;
     if (status == 0 && !record_.aborted() && !finished_) {
       guarded(frame, [&] { on_frame(frame, what, argument); });
+      if (finished_) guarded(frame, [&] { leave(frame); });
     }
     return status;
   }
@@ -123,6 +130,34 @@ class Recorder {
                           waiting_.empty() && !record_.endings().any();
     if (may_skip && skipped_.begin(frame, top.frame, f, record_.wanted_turns())) return;
     top.frame.before_opcode(f);
+    may_have_dropped_ = may_have_dropped_ || may_drop(f, record_.lifetimes());
+  }
+
+  // The recording is over, but keeps what it has seen, until the program drops it and could see
+  // that it is still there.
+  bool is_watching() const {
+    return record_.aborted() && previous_ == nullptr && record_.keeps_any();
+  }
+
+  int watch(PyFrameObject* frame, int what) noexcept {
+    dvm_frame_swap_opcodes(frame, 1);
+    guarded(frame, [&] {
+      record_.count_watched();
+      record_.check_dropped();
+      if (what == PyTrace_OPCODE) refuse_looking_call(dvm_frame_view(frame));
+    });
+    if (what == PyTrace_RETURN) guarded(frame, [&] { leave(frame); });
+    if (record_.keeps_any()) return 0;
+    dvm_frame_swap_opcodes(frame, 0);
+    PyEval_SetTrace(nullptr, nullptr);
+    return 0;
+  }
+
+  // What waits in a generator's frame stays there, mostly: it is not left when it gives an item.
+  void leave(PyFrameObject* frame) {
+    if (dvm_frame_generator(frame) != nullptr) return;
+    const DvmFrameView f = dvm_frame_view(frame);
+    record_.leave_frame({f.locals, static_cast<size_t>(f.code->co_nlocalsplus)});
   }
 
   // Of what runs in the skipped turns of a loop, only the frame's lines count.
@@ -134,6 +169,7 @@ class Recorder {
     }
     if ((what != PyTrace_LINE && what != PyTrace_RETURN) || record_.aborted()) return 0;
     guarded(frame, [&] {
+      record_.check_dropped();
       const bool left =
           what == PyTrace_RETURN ||
           skipped_.pass(frames_.back().frame, dvm_frame_view(frame)) == SkippedTurns::Line::left;
@@ -171,14 +207,23 @@ class Recorder {
       unkeepable_ = true;
       record_.discard(reason.what(), here());
     } catch (const Unrecordable& reason) {
-      record_.abort(reason.what(), here());
+      abort(reason.what(), here());
     } catch (const std::exception& error) {
-      record_.abort(std::string("recorder-failed\n") + error.what(), here());
+      abort(std::string("recorder-failed\n") + error.what(), here());
     }
     // An error left behind would surface in the program.
     if (PyErr_Occurred()) {
       PyErr_Clear();
-      record_.abort("recorder-failed\nan error of the interpreter", here());
+      abort("recorder-failed\nan error of the interpreter", here());
+    }
+  }
+
+  // What was recorded stands, if it is of use.
+  void abort(std::string reason, core::Loc loc) {
+    if (record_.is_over_limit()) {
+      record_.discard(std::move(reason), loc);
+    } else {
+      record_.abort(std::move(reason), loc);
     }
   }
 
@@ -264,9 +309,10 @@ class Recorder {
   // What the last instruction has dropped, and only the recording still has, comes to its end now.
   void end_dropped() {
     if (!record_.endings().any()) return;
-    std::vector<PyObject*> dropped = record_.endings().dropped();
+    std::vector<PyObject*> dropped = record_.dropped_endings();
     std::erase_if(dropped, [&](PyObject* generator) {
-      return !waiting_.contains(generator) || std::ranges::count(dropped_, generator) > 0;
+      return !waiting_.contains(generator) ||
+             std::ranges::find(dropped_, generator, &Ref::get) != dropped_.end();
     });
     if (dropped.empty()) return;
     const auto is_on_stack = [this](PyObject* generator) {
@@ -277,13 +323,13 @@ class Recorder {
     }
     std::ranges::reverse(dropped);
     const size_t before = dropped_.size();
-    dropped_.insert(dropped_.end(), dropped.begin(), dropped.end());
-    while (dropped_.size() > before && !record_.aborted()) {
-      PyObject* const next = dropped_.back();
+    std::ranges::transform(dropped, std::back_inserter(dropped_), &Ref::borrow);
+    // If the recording ends meanwhile, those left die as they are let go.
+    while (dropped_.size() > before) {
+      const Ref next = std::move(dropped_.back());
       dropped_.pop_back();
-      finish(next);
+      if (!record_.aborted()) finish(next.get());
     }
-    dropped_.resize(before);
   }
 
   void finish(PyObject* generator) {
@@ -464,8 +510,11 @@ class Recorder {
   std::vector<Shadow> spare_;                        // of frames that are over
   std::vector<NodeId> enter_operands_;               // of one event; a member for its memory's sake
   bool unkeepable_ = false;
+  bool may_have_dropped_ = true;  // the last instruction, something that the recording holds
   SkippedTurns skipped_;
-  std::vector<PyObject*> dropped_;  // and not finished yet: those that are in turn, last first
+  // And not finished yet: those that are in turn, last first. They live until then, whatever the
+  // recording lets go.
+  std::vector<Ref> dropped_;
   size_t dying_depth_ = 0;  // of the frames, where one that the program has dropped finishes
   int32_t thrown_ = -1;     // the event of an exception that a generator is about to meet
   Py_tracefunc previous_ = nullptr;

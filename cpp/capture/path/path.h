@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "capture/known_object.h"
 #include "capture/library/library.h"
 #include "capture/path/steps.h"
 #include "capture/replay/signature.h"
@@ -120,6 +121,8 @@ struct Path {
   // registers of arrays they write into, and whether they build on what was read before.
   std::vector<int32_t> writes;
   bool keeps_lock = false;
+  // Steps behind the commit that may drop what others see die (dropped_values.h).
+  std::vector<int32_t> drops;
 
   // The path this one leaves, and at which of its steps.
   const Path* parent = nullptr;

@@ -5,6 +5,7 @@
 #include "capture/path/forget_early.h"
 #include "capture/path/reasons.h"
 #include "capture/path/same_steps.h"
+#include "capture/replay/dropped_values.h"
 #include "capture/replay/lock.h"
 #include "capture/replay/targets.h"
 
@@ -299,6 +300,7 @@ Path* install(std::unique_ptr<Path> path, std::vector<std::unique_ptr<Path>>& pa
   compile(*path);
   forget_early(*path);
   note_writes(*path);
+  note_drops(*path);
   if (!hung) roots.push_back(path.get());
   paths.push_back(std::move(path));
   return paths.back().get();

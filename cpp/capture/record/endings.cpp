@@ -114,13 +114,13 @@ void Endings::forget(PyObject* generator) {
   known_.erase(found);
 }
 
-std::vector<PyObject*> Endings::dropped() const {
+std::vector<PyObject*> Endings::dropped(const Lifetimes& lifetimes) const {
   std::vector<PyObject*> alone;  // the program has none of these
   for (bool found = true; found;) {
     found = false;
     for (const auto& [object, known] : known_) {
       if (std::ranges::find(alone, object) != alone.end()) continue;
-      Py_ssize_t references_known = known.kept;
+      Py_ssize_t references_known = known.kept + lifetimes.is_within(object);
       for (PyObject* holder : alone) references_known += references(holder, object);
       if (Py_REFCNT(object) != references_known) continue;
       alone.push_back(object);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "capture/py.h"
+#include "capture/record/lifetimes.h"
 #include "core/graph/recording.h"
 
 namespace dvm::capture {
@@ -38,7 +39,7 @@ class Endings {
   void forget(PyObject* generator);
   // Generators with something to finish that only the recording has, those made last first; without
   // those that one of them holds.
-  std::vector<PyObject*> dropped() const;
+  std::vector<PyObject*> dropped(const Lifetimes& lifetimes) const;
   bool is_for_loop(PyObject* generator) const { return known_.at(generator).for_loop; }
   // Whether it is the holder, or one that this holds.
   bool is_held_by(PyObject* holder, PyObject* generator) const;

@@ -73,12 +73,28 @@ Ref made(PyObject* object) {
 
 Record::~Record() { release(); }
 
-// Destructors may run any code, so that nothing here may still refer to what is dropped.
+// Destructors may run any code, so that nothing here may still refer to what is dropped. What
+// something else of it holds comes first, so that it dies when and as that lets it go.
 void Record::release() {
-  const core::Recording dropped = std::exchange(data_, {});
+  core::Recording left;
+  left.aborted = data_.aborted, left.aborted_at = data_.aborted_at;
+  if (is_over_limit())
+    left.opcodes = data_.opcodes, left.events = data_.events;  // for their number
+  core::Recording dropped = std::exchange(data_, std::move(left));
   const auto kept = std::exchange(kept_, {});
   const auto snapshots = std::exchange(snapshots_, {});
   endings_ = {};
+  std::vector<PyObject*> first;
+  if (lifetimes_.any_within()) {
+    for (SeenNode& node : dropped.nodes) {
+      for (core::HostHandle* const handle : {&node.object, &node.scope}) {
+        if (!lifetimes_.is_within(as_object(*handle))) continue;
+        first.push_back(as_object(std::exchange(*handle, nullptr)));
+      }
+    }
+  }
+  for (PyObject* const object : first) Py_DECREF(object);
+  lifetimes_.clear();
   for (const SeenNode& node : dropped.nodes) {
     Py_XDECREF(as_object(node.object));
     Py_XDECREF(as_object(node.scope));
@@ -86,7 +102,6 @@ void Record::release() {
 }
 
 void Record::discard(std::string reason, core::Loc loc) {
-  if (aborted()) return;
   release();
   abort(std::move(reason), loc);
 }
@@ -96,6 +111,8 @@ NodeId Record::add_node(SeenNode node) {
   const NodeId id = data_.add(node);
   Py_XINCREF(as_object(node.object));
   Py_XINCREF(as_object(node.scope));
+  lifetimes_.hold(as_object(node.object));
+  lifetimes_.hold(as_object(node.scope));
   return id;
 }
 
@@ -108,6 +125,16 @@ NodeId Record::argument(int slot, PyObject* object, bool collected) {
     take_snapshot(node);
   }
   return id;
+}
+
+std::vector<PyObject*> Record::arguments() const {
+  std::vector<PyObject*> all;
+  for (const SeenNode& node : data_.nodes) {
+    if (node.origin == SeenNode::Origin::argument && node.index == std::ssize(all)) {
+      all.push_back(as_object(node.object));
+    }
+  }
+  return all;
 }
 
 NodeId Record::preset(PyObject* function, int slot, PyObject* object) {
@@ -217,6 +244,7 @@ void Record::take_snapshot(SeenNode& node) {
                     : PyDict_Check(container) ? items_of(container)
                     : is_deque(container)     ? made(PySequence_Tuple(container))
                                               : made(PyFrozenSet_New(container));
+    lifetimes_.hold_contents(found->second.get());
   }
   node.snapshot = found->second.get();
 }
@@ -231,7 +259,10 @@ void Record::keep_layout(NodeId node, PyObject* name) {
       [&](auto text) { return PyUnicode_CompareWithASCIIString(name, text) == 0; });
   if (!lays_out) return;
   const auto [found, added] = snapshots_.try_emplace(array);
-  if (added) found->second = made(library->alias(array));
+  if (added) {
+    found->second = made(library->alias(array));
+    lifetimes_.hold_contents(found->second.get());
+  }
   data_.node(node).snapshot = found->second.get();
 }
 

@@ -17,6 +17,7 @@
 
 #include "capture/py.h"
 #include "capture/record/endings.h"
+#include "capture/record/lifetimes.h"
 #include "core/graph/recording.h"
 
 namespace dvm::capture {
@@ -101,11 +102,12 @@ class Record {
   void ask_ends(Ends ends) { ends_ = std::move(ends); }
   // Those of which nobody has said so.
   const Endings& endings() const { return endings_; }
+  std::vector<PyObject*> dropped_endings() const { return endings_.dropped(lifetimes_); }
   void set_ended(PyObject* generator) { endings_.forget(generator); }
 
   void set_result(NodeId node) { data_.result = node; }
   void limit(Limits limits) { limits_ = std::move(limits); }
-  bool is_over_limit() const { return stopped_ || data_.opcodes > limits_.most_opcodes; }
+  bool is_over_limit() const { return stopped_ || data_.opcodes + watched_ > limits_.most_opcodes; }
   [[noreturn]] void stop() {
     stopped_ = true;
     throw Unrecordable("long-call\n" + std::to_string(data_.events.size()));
@@ -115,16 +117,33 @@ class Record {
   // A trace event, of a line mostly, in turns of a loop that were run and that it does not tell of.
   void count_skipped() { ++skipped_; }
   int64_t skipped() const { return skipped_; }
+  // By parameter slot; none, where nothing is kept.
+  std::vector<PyObject*> arguments() const;
   // A node for what a variable holds behind such turns: the next event is said to have made it.
   NodeId met(PyObject* object);
   void count_opcode() {
     ++data_.opcodes;
     if (is_over_limit()) stop();
   }
+  // One behind the end of the recording, while that keeps what it has.
+  void count_watched() {
+    ++watched_;
+    if (is_over_limit()) stop();
+  }
   void abort(std::string reason, core::Loc loc);    // the first reason wins
   void discard(std::string reason, core::Loc loc);  // ... and forget all that was recorded
   bool aborted() const { return !data_.aborted.empty(); }
-  void keep(PyObject* object) { kept_.push_back(Ref::borrow(object)); }
+  void keep(PyObject* object) {
+    kept_.push_back(Ref::borrow(object));
+    lifetimes_.hold(object);
+  }
+  // Throws where the program could see that something which it has dropped is still there, and has
+  // let go of that.
+  void check_dropped();
+  // A frame is about to be left, and what only its variables have is dropped in their order.
+  void leave_frame(std::span<PyObject* const> variables);
+  const Lifetimes& lifetimes() const { return lifetimes_; }
+  bool keeps_any() const { return !data_.nodes.empty(); }
 
  private:
   // So much new memory, and what the program has dropped of it is looked for.
@@ -154,14 +173,16 @@ class Record {
   void take_snapshot(core::SeenNode& node);
   void keep_layout(NodeId node, PyObject* name);
   void release();
+  void let_go(const std::unordered_set<PyObject*>& dropped);
 
   core::Recording data_;
   Limits limits_;
   bool stopped_ = false;
-  int64_t skipped_ = 0;
+  int64_t skipped_ = 0, watched_ = 0;
   Ends ends_;
   std::unordered_set<PyObject*> ending_;  // generators that do
   Endings endings_;
+  Lifetimes lifetimes_;
   std::vector<Ref> kept_;
   size_t kept_bytes_ = 0;  // at most, of arrays that only the recording holds
   size_t next_drop_ = kDropEvery;
@@ -171,6 +192,10 @@ class Record {
   std::unordered_map<PyObject*, Cell> cells_;
   std::unordered_map<PyObject*, Ref> snapshots_;
 };
+
+// Of what stands in a recording for an object that the program has dropped and the recording has
+// let go, one for each.
+PyTypeObject* dropped_type();
 
 // Names that events have without the user writing them.
 struct Words {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "capture/path/explain_step.h"
+#include "capture/replay/dropped_values.h"
 #include "capture/replay/frame.h"
 #include "capture/replay/registers.h"
 #include "core/error.h"
@@ -124,6 +125,11 @@ namespace steps {
 
 bool commit_(Frame& f, const int32_t*) {
   f.raising.leave();
+  if (!f.path->drops.empty() && drops_tell(f)) {
+    f.refused = Refusal::drops_tell_;
+    f.outcome = Outcome::dropped;
+    return false;
+  }
   f.committed = true;
   if (!f.call.rehearsal) {
     f.own_undo.forget();

@@ -60,6 +60,7 @@ DROPS = {
     "on: see the location",
     "zero": "NumPy warns, raises or does otherwise here, and the original runs so that it does",
     "operand": "it exceeds 64 bits, or is no longer of the kind that was recorded",
+    "drops_tell": "replace or remove what has __del__ or weak references in a function of its own",
     "locked": "nothing, where it is rare: the original waits for it; else hold it for less work",
     "limit": "pass smaller arrays, or of fewer axes",
     "memory": "pass smaller arrays, or free memory first: dvm.clear_cache()",

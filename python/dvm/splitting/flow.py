@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from dvm import _dvm
+
 NO_FALL_THROUGH = frozenset(
     {"RETURN_VALUE", "RAISE_VARARGS", "RERAISE", "JUMP_FORWARD", "JUMP_BACKWARD"}
     | {"JUMP_BACKWARD_NO_INTERRUPT"}
@@ -58,9 +60,18 @@ class Flow:
         return [*own, *(name for name in self.code.co_cellvars if name not in own)]
 
     @functools.cached_property
-    def first(self) -> int:
-        """Where the function begins, behind what makes its frame."""
+    def framed(self) -> int:
+        """Behind what makes the function's frame."""
         return next(each.offset for each in self.instructions if each.opname == "RESUME") + UNIT
+
+    @functools.cached_property
+    def first(self) -> int:
+        """Where it begins: behind what makes its frame and, of a part, takes over its locals."""
+        place = next(i for i, each in enumerate(self.instructions) if each.offset >= self.framed)
+        for taking in range(place, min(place + 3, len(self.instructions))):
+            if self.instructions[taking].argval is _dvm.begin_part:
+                return self.instructions[taking + 3].offset + UNIT  # PRECALL, CALL, POP_TOP
+        return self.framed
 
     def successors(self, place: int) -> Iterator[tuple[int, int]]:
         """Offsets that may follow an instruction, with what the stack has gained by then."""

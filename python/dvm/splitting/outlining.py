@@ -3,7 +3,7 @@
 What cannot be compiled may stand in a loop, a `with`, a `try` or a branch, at whose ends a function
 cannot be cut: values lie on the stack there, and jumps lead past. So this statement stays, and the
 others of the block become calls: where such a piece began is a jump to the end of the code, where
-a function is called with the locals that the piece reads, and gives those that are read behind it.
+a function is called with the locals that the piece reads, and gives those that it sets.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Piece:
     """Instructions from one offset to another, that become a call.
 
     goes_on: where it leads, which is its end, or the top of the loop whose last statements it has.
-    takes, gives: locals that it reads, and those it sets that are read behind it.
+    takes, gives: locals that it reads, and those it sets that have a value behind it.
     handler: where an exception in it leads within the function.
     restores: locals that it sets and that are read there.
     body: its instructions, of which those that jumped to `goes_on` jump to their end.
@@ -159,13 +159,15 @@ class Scan:
         named = {each.argval for each in own}
         written = {each.argval for each in own if each.opname in STORES}
         deleted = {each.argval for each in own if each.opname in DELETES}
-        takes, gives = named & flow.read[begin], written & flow.read[goes_on]
-        exits = [each.offset for each in within if leads_back(each, begin)] or [end]
+        takes, exits = named & flow.read[begin], [e.offset for e in within if leads_back(e, begin)]
+        kept = set.intersection(*(flow.assigned.get(place, set()) for place in exits or [end]))
+        # What nobody reads behind it lives on, too, until it gets another value.
+        gives = written & (flow.read[goes_on] | kept)
         caught = set() if handler is None else flow.read[handler.target]
         if (
-            deleted & (caught | flow.read[goes_on])
+            deleted & (caught | flow.read[goes_on] | takes)
             or not takes | written & caught <= flow.assigned.get(begin, set())
-            or not all(gives <= flow.assigned.get(offset, set()) for offset in exits)
+            or not gives <= kept
         ):
             return None
         restores = sorted(written & caught)
@@ -213,7 +215,7 @@ def piece_function(function: types.FunctionType, flow: Flow, piece: Piece) -> ty
 
     That is one value if it gives one, else a tuple.
     """
-    code, first = flow.code, flow.first
+    code, first = flow.code, flow.framed
     tail = b"".join(instruction("LOAD_FAST", flow.names.index(name)) for name in piece.gives)
     constants = code.co_consts
     if not piece.gives:

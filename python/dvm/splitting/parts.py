@@ -6,6 +6,7 @@ import inspect
 import types
 from typing import Any
 
+from dvm import _dvm
 from dvm.splitting.flow import UNIT, Flow, Handler
 from dvm.splitting.python_bytecode import exception_table, instruction, line_table
 
@@ -23,21 +24,24 @@ def own_lines(code: types.CodeType) -> set[int]:
 def part_of(function: types.FunctionType, flow: Flow, begin: int, end: int) -> types.FunctionType:
     """The piece of a function between two points of its flow, as a function.
 
-    The first takes what the function takes; another all locals, and drops those without a value.
+    The first takes what the function takes; another all locals, which it takes over from whoever
+    calls it, and drops those without a value.
     """
-    code = flow.code
+    code, constants = flow.code, flow.code.co_consts
     first, last = flow.first, len(code.co_code)
     head = code.co_code[:first]
     if begin > first:
+        if first == flow.framed:
+            constants = (*constants, _dvm.begin_part)
+            head += instruction("PUSH_NULL", 0) + instruction("LOAD_CONST", len(constants) - 1)
+            head += instruction("PRECALL", 0) + instruction("CALL", 0) + instruction("POP_TOP", 0)
         for name in sorted(flow.unset(begin)):
             kind = "DELETE_DEREF" if name in code.co_cellvars else "DELETE_FAST"
             head += instruction(kind, flow.names.index(name))
     body = code.co_code[begin:end]
-    constants = code.co_consts
+    tail = b""
     if end < last:
-        tail, constants = _hands_on(flow, end)
-    else:
-        tail = b""
+        tail, constants = _hands_on(flow, end, constants)
     positions = list(code.co_positions())
     units = positions[: first // UNIT] + [positions[begin // UNIT]] * ((len(head) - first) // UNIT)
     units += positions[begin // UNIT : end // UNIT]
@@ -88,12 +92,12 @@ def remade(
     return made
 
 
-def _hands_on(flow: Flow, point: int) -> tuple[bytes, tuple[Any, ...]]:
-    """Instructions that return (End, *locals), and the constants that they need.
+def _hands_on(flow: Flow, point: int, constants: tuple[Any, ...]) -> tuple[bytes, tuple[Any, ...]]:
+    """Instructions that return (End, *locals), and the constants with those that they need.
 
     None stands for a local that has no value yet, or may have none and is not read any more.
     """
-    constants = [*flow.code.co_consts, End, None]
+    constants = (*constants, End, None)
     made = instruction("LOAD_CONST", len(constants) - 2)
     for place, name in enumerate(flow.names):
         if name not in flow.assigned[point]:
@@ -102,4 +106,4 @@ def _hands_on(flow: Flow, point: int) -> tuple[bytes, tuple[Any, ...]]:
             shared = name in flow.code.co_cellvars
             made += instruction("LOAD_DEREF" if shared else "LOAD_FAST", place)
     made += instruction("BUILD_TUPLE", len(flow.names) + 1) + instruction("RETURN_VALUE", 0)
-    return made, tuple(constants)
+    return made, constants

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from dvm import _dvm, reasons
+from reference_tracer.lifetimes import Lifetimes
 
 NO_NODE = -1
 NULL = _dvm.UNSEEN  # an empty slot of the interpreter, as `_dvm.peek` shows it
@@ -91,6 +92,7 @@ class Record:
         self.snapshots: dict[int, Any] = {}
         self.shown: set[int] = set()  # nodes that have been operands
         self.kept: list[Any] = []
+        self.lifetimes = Lifetimes()
         self.kept_bytes = 0  # of arrays that the recorded program made
 
     def object(self, node: int) -> Any:
@@ -100,6 +102,8 @@ class Record:
 
     def add_node(self, origin: str, index: int, name: str, scope: Any, seen: Any) -> int:
         self.nodes.append((origin, index, name, scope, seen, None))
+        self.lifetimes.hold(seen)
+        self.lifetimes.hold(scope)
         return len(self.nodes) - 1
 
     def arguments(self, code: types.CodeType, slots: Sequence[Any]) -> list[int]:
@@ -144,15 +148,21 @@ class Record:
     # ---- cells
 
     def adopt_cell(self, cell: Any, contents: int) -> None:
-        self.adopted[id(cell)] = cell
+        if id(cell) not in self.adopted:
+            self.adopted[id(cell)] = cell
+            self.lifetimes.hold(cell)
         self.cells[id(cell)] = contents
 
     def is_adopted(self, cell: Any) -> bool:
         return id(cell) in self.adopted
 
     def set_cell(self, cell: Any, contents: int) -> None:
-        self.kept.append(cell)
+        self.keep(cell)
         self.cells[id(cell)] = contents
+
+    def keep(self, thing: Any) -> None:
+        self.kept.append(thing)
+        self.lifetimes.hold(thing)
 
     def cell(self, cell: Any) -> int:
         try:
@@ -171,8 +181,9 @@ class Record:
     def snapshot(self, container: Any) -> Any:
         if id(container) not in self.snapshots:
             copy = next(copy for kind, copy in _COPIES.items() if issubclass(type(container), kind))
-            self.kept.append(container)
+            self.keep(container)
             self.snapshots[id(container)] = copy(container)
+            self.lifetimes.hold_contents(self.snapshots[id(container)])
         return self.snapshots[id(container)]
 
     def add(
@@ -222,6 +233,37 @@ class Record:
         if origin != "event" or self.events[event][0] != "attribute":
             return False
         return bool(self.events[event][2][0] == owner)
+
+    # ---- lifetimes
+
+    def check_dropped(self) -> None:
+        """Let go of what the program has dropped, if it could see that it is still there."""
+        if dropped := self.lifetimes.look():
+            self.let_go(dropped)
+            raise UnrecordableError(reasons.OBJECT_TELLS_END())
+
+    def leave_frame(self, variables: Sequence[Any]) -> None:
+        """A frame is about to be left, and what only its variables have is dropped."""
+        self.let_go(self.lifetimes.look_without(variables))
+
+    def let_go(self, things: list[Any]) -> None:
+        dropped = {id(thing): _dvm.Dropped() for thing in things}
+
+        def shown(thing: Any) -> Any:
+            return dropped.get(id(thing), thing)
+
+        for number, (origin, index, name, scope, seen, snapshot) in enumerate(self.nodes):
+            if isinstance(snapshot, (tuple, frozenset)):
+                snapshot = type(snapshot)(map(shown, snapshot))
+            elif isinstance(snapshot, dict):
+                snapshot = {shown(key): shown(value) for key, value in snapshot.items()}
+            if id(seen) in dropped:
+                snapshot = None
+            self.nodes[number] = (origin, index, name, shown(scope), shown(seen), snapshot)
+        if dropped:
+            self.snapshots.clear()
+            self.kept = [thing for thing in self.kept if id(thing) not in dropped]
+            self.lifetimes = Lifetimes()  # nothing is recorded from here on
 
     def abort(self, reason: str, frame: types.FrameType | None) -> None:
         if not self.aborted:

@@ -65,6 +65,7 @@ class Tracer:
             self.on_call(frame)
         elif mine:
             if what == "opcode":
+                self.record.check_dropped()
                 self.frames[-1].before_opcode()
             elif what == "return":
                 self.on_return(argument)
@@ -172,6 +173,7 @@ class Tracer:
         if len(self.frames) == 1:
             self.record.result = node
             self.finished = True
+            self.record.leave_frame(_dvm.peek(shadow.frame)[1])
         else:
             self.record.add("leave", "", [node], shadow.place)
             if shadow.instance != NO_NODE:

@@ -295,6 +295,7 @@ def turn_recording(recording: dict[str, Any], turns: RecordedLoop, turn: int) ->
     blank = [BLANK] * (begin - len(before))
     return {
         "nodes": nodes,
+        "dropped": recording["dropped"],
         "events": [*blank, *before, *events[begin:end], *behind, made],
         "begin": begin - len(before),
         "held": [(event[2][0], event[1]) for event in before],

@@ -174,11 +174,13 @@ class Adopted(ObjectPart):
                 parts[key] = Unread(lambda: self.heap.reach(fetch, item), item)
             return parts.get(key)
 
+        initial = value.initial  # the value itself would be kept alive by what it holds
+
         def load(stores: list[tuple[Any, Any]]) -> dict[Any, Any]:
             if own:
                 return loaded_each(stores)
             self.program.guard("guard_keys", register, tuple(items), key=(register,))
-            value.initial = dict(parts)
+            initial.update(parts)
             return parts | {
                 self.program.pin(k, getattr(k, "object", None)).object: v for k, v in stores
             }
@@ -190,8 +192,8 @@ class Adopted(ObjectPart):
                 name = self.identity.key(
                     self.program.pin(found, key) if isinstance(found, Host) else found
                 )
-                value.initial[name] = part(name)
-            return value.initial | {self.program.pin(k, k.object).object: v for k, v in stores}
+                initial[name] = part(name)
+            return initial | {self.program.pin(k, k.object).object: v for k, v in stores}
 
         value.load, value.part, value.object, value.size = load, part, seen, len(items)
         value.register = register if external else -1

@@ -68,6 +68,8 @@ class Objects(ObjectPart):
         guarded together.
         """
         seen = self.record.as_it_came(seen)
+        if type(seen) is _dvm.Dropped:  # an item of a container that it held before
+            raise refuse(reasons.OBJECT_TELLS_END)
         if type(seen) not in VARYING and self._is_fixed(seen, name is not None):
             if name is not None:
                 self.program.guard_name(name[0], name[1], seen)

@@ -15,6 +15,8 @@ class Record(RecordingPart):
         self.recording = recording
         self.events: list[Any] = recording["events"]
         self.nodes = recording["nodes"]
+        #: nodes of what the program has dropped, and the recording has let go
+        self.dropped: list[int] = recording.get("dropped", [])
         # Of an array that the program gave another shape or dtype, by its id: a view of it as it
         # was before. The recorded object itself is as it was left.
         self.came: dict[int, Any] = {}
@@ -28,6 +30,10 @@ class Record(RecordingPart):
     def seen(self, node: int) -> Any:
         """The object at a node, as it came."""
         return self.as_it_came(self.nodes[node][4]) if node >= 0 else None
+
+    def has_kept(self, nodes: list[int]) -> bool:
+        """Whether they still have their objects."""
+        return not self.dropped or not any(node in self.dropped for node in nodes)
 
     def as_it_came(self, seen: Any) -> Any:
         return self.came.get(id(seen), seen) if self.came else seen

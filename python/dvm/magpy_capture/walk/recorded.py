@@ -5,7 +5,7 @@ from __future__ import annotations
 import types
 from typing import Any
 
-from dvm import classes, reasons
+from dvm import _dvm, classes, reasons
 from dvm.classes import is_mutable_class
 from dvm.magpy_capture.libraries import is_plain_array, is_scalar, library_of
 from dvm.magpy_capture.path.spec import refuse
@@ -128,6 +128,8 @@ class Events(WalkPart):
     def check(self, value: Abstract, seen: Any) -> None:
         """Compares the lowered value with what the execution produced."""
         value = resolve(value)
+        if type(seen) is _dvm.Dropped:
+            raise refuse(reasons.OBJECT_TELLS_END)
         if not isinstance(value, Tensor):
             return
         if not (is_scalar(seen) or is_plain_array(seen)):

@@ -106,6 +106,8 @@ class Walk(WalkPart):
         if not self.outputs.frames:
             self.own_line = at[1]
         self.callbacks.number += 1
+        if not self.record.has_kept(operands):
+            raise refuse(reasons.OBJECT_TELLS_END)
         if followed:
             self.followed.leading = None
             callee = self.record.seen(operands[0])

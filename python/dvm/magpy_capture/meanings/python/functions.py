@@ -8,7 +8,7 @@ import functools
 import types
 from typing import Any
 
-from dvm import reasons
+from dvm import _dvm, reasons
 from dvm.classes import is_mutable_class
 from dvm.magpy_capture.libraries import ARRAYS, is_of_library, is_plain_array
 from dvm.magpy_capture.meanings.python.layer import PythonPart
@@ -199,6 +199,11 @@ class PythonFunctions(PythonPart):
                 if not self.instances.guard_metaclass(parent, "__subclasscheck__"):
                     raise refuse(reasons.ISINSTANCE, describe(Literal(parent)))
         return Literal(issubclass(child, parents))
+
+    @means(_dvm.begin_part)
+    def begin_part(self) -> Abstract:
+        """A part of a function takes over its locals, from which a replay drops none."""
+        return NONE
 
     @means(callable)
     def is_callable(self, value: Abstract) -> Abstract:

@@ -1,0 +1,39 @@
+// What instructions do to the lives of objects, and which calls show how long these are.
+#pragma once
+
+#include <array>
+
+#include "capture/cpython311/frame_view.h"
+#include "capture/record/lifetimes.h"
+
+namespace dvm::capture {
+
+// What an instruction drops.
+enum class Drops : uint8_t { nothing, local, top, operands, changed, called, iterator, anything };
+
+struct DropTable {
+  std::array<Drops, 256> of;
+};
+extern const DropTable kDrops;
+
+// Whether one that drops something may drop one of these objects, itself or by the code that it
+// runs, when it is about to run.
+bool may_drop_held(Drops drops, const DvmFrameView& f, const Lifetimes& lifetimes);
+
+inline bool may_drop(const DvmFrameView& f, const Lifetimes& lifetimes) {
+  const Drops drops = kDrops.of[static_cast<uint8_t>(f.opcode)];
+  if (drops == Drops::nothing) return false;
+  if (drops == Drops::local) {
+    PyObject* const old = f.locals[f.oparg];
+    if (old == nullptr || is_number_or_text(old)) return false;
+  }
+  return drops == Drops::anything || may_drop_held(drops, f, lifetimes);
+}
+
+// Throws Unkeepable for functions that show how long objects live and who holds them, which
+// a recording changes.
+void refuse_look(PyObject* callee);
+// ... where the frame is about to call one.
+void refuse_looking_call(const DvmFrameView& f);
+
+}  // namespace dvm::capture

@@ -1,0 +1,114 @@
+#include <cstring>
+
+#include "capture/cpython311/drops.h"
+#include "capture/library/library.h"
+#include "capture/record/record.h"
+#include "opcode.h"
+
+namespace dvm::capture {
+
+namespace {
+
+// The modules are told by their definitions: importing one here would run the import of the user's
+// frame.
+bool looks_at_lifetimes(PyObject* callee) {
+  if (callee == reinterpret_cast<PyObject*>(&_PyWeakref_RefType)) return true;
+  if (Py_IS_TYPE(callee, &PyMethodDescr_Type)) {  // resize counts who refers to the array
+    const auto* descriptor = reinterpret_cast<PyMethodDescrObject*>(callee);
+    return std::strcmp(descriptor->d_method->ml_name, "resize") == 0 &&
+           std::strcmp(descriptor->d_common.d_type->tp_name, "numpy.ndarray") == 0;
+  }
+  if (!PyCFunction_Check(callee)) return false;
+  PyObject* owner = PyCFunction_GET_SELF(callee);
+  if (owner == nullptr) return false;
+  const char* name = reinterpret_cast<PyCFunctionObject*>(callee)->m_ml->ml_name;
+  if (std::strcmp(name, "resize") == 0 && library_of(owner) != nullptr) return true;
+  const PyModuleDef* definition = PyModule_CheckExact(owner) ? PyModule_GetDef(owner) : nullptr;
+  if (definition == nullptr) return false;
+  return std::strcmp(definition->m_name, "gc") == 0 ||
+         (std::strcmp(definition->m_name, "sys") == 0 && std::strcmp(name, "getrefcount") == 0);
+}
+
+// On the stack, of the call that is about to be made; null: it is none, or not known.
+PyObject* const* called_by(const DvmFrameView& f) {
+  const int below = f.opcode == CALL ? f.oparg + 1 : 2 + (f.oparg & 1);  // its last argument
+  if ((f.opcode != CALL && f.opcode != CALL_FUNCTION_EX) || f.depth < below) return nullptr;
+  PyObject* const* const callee = f.stack + f.depth - below;
+  const bool is_method = f.opcode == CALL && f.depth > below && callee[-1] != nullptr;
+  return callee - is_method;
+}
+
+// Operators of its class may be code of the program.
+bool runs_code(PyObject* operand) {
+  return PyType_HasFeature(Py_TYPE(operand), Py_TPFLAGS_HEAPTYPE);
+}
+
+constexpr DropTable drop_table() {
+  DropTable table{};
+  table.of.fill(Drops::anything);
+  for (const int opcode : {LOAD_FAST, LOAD_CONST, LOAD_GLOBAL, LOAD_DEREF, LOAD_CLOSURE, PUSH_NULL,
+                           COPY, SWAP, KW_NAMES, PRECALL, RESUME, NOP, JUMP_FORWARD, JUMP_BACKWARD,
+                           BUILD_TUPLE, BUILD_LIST, BUILD_SLICE, LIST_APPEND}) {
+    table.of[opcode] = Drops::nothing;
+  }
+  for (const int opcode : {STORE_FAST, DELETE_FAST}) table.of[opcode] = Drops::local;
+  for (const int opcode :
+       {POP_TOP, POP_JUMP_FORWARD_IF_FALSE, POP_JUMP_FORWARD_IF_TRUE, POP_JUMP_BACKWARD_IF_FALSE,
+        POP_JUMP_BACKWARD_IF_TRUE, UNARY_NEGATIVE, UNARY_NOT, LOAD_ATTR, LOAD_METHOD}) {
+    table.of[opcode] = Drops::top;
+  }
+  for (const int opcode : {BINARY_SUBSCR, COMPARE_OP, CONTAINS_OP, IS_OP}) {
+    table.of[opcode] = Drops::operands;
+  }
+  table.of[BINARY_OP] = Drops::changed;
+  table.of[CALL] = Drops::called;
+  table.of[FOR_ITER] = Drops::iterator;
+  return table;
+}
+
+}  // namespace
+
+constinit const DropTable kDrops = drop_table();
+
+bool may_drop_held(Drops kind, const DvmFrameView& f, const Lifetimes& lifetimes) {
+  const auto drops = [&](PyObject* object, Py_ssize_t references) {
+    return object != nullptr && !is_number_or_text(object) &&
+           lifetimes.has_others_at_most(object, references);
+  };
+  PyObject* const* const end = f.stack + f.depth;
+  switch (kind) {
+    case Drops::nothing:
+      return false;
+    case Drops::local:
+      return drops(f.locals[f.oparg], 1);
+    case Drops::top:
+      return f.depth < 1 || drops(end[-1], 1);
+    case Drops::changed:  // by `*=` a list may lose its items
+      if (f.depth < 2 || (f.oparg >= NB_INPLACE_ADD && !is_mute(end[-2]))) return true;
+      [[fallthrough]];
+    case Drops::operands: {
+      if (f.depth < 2 || runs_code(end[-1]) || runs_code(end[-2])) return true;
+      const Py_ssize_t references = end[-1] == end[-2] ? 2 : 1;
+      return drops(end[-1], references) || drops(end[-2], references);
+    }
+    case Drops::called: {  // Python's functions take over what they are given
+      PyObject* const* const callee = called_by(f);
+      return callee == nullptr || !PyFunction_Check(*callee);
+    }
+    case Drops::iterator:  // that comes to its end
+      return f.depth < 1 || !Py_IS_TYPE(end[-1], &PyRangeIter_Type);
+    case Drops::anything:
+      break;
+  }
+  return true;
+}
+
+void refuse_look(PyObject* callee) {
+  if (looks_at_lifetimes(callee)) throw Unkeepable("lifetime-looked-at");
+}
+
+void refuse_looking_call(const DvmFrameView& f) {
+  if (PyObject* const* const callee = called_by(f)) refuse_look(*callee);
+}
+
+}  // namespace dvm::capture

@@ -1,0 +1,136 @@
+// Record, what it lets go before the call is over: objects that the program has dropped and would
+// see that they are still there.
+#include <unordered_set>
+
+#include "capture/record/record.h"
+
+namespace dvm::capture {
+
+namespace {
+
+PyTypeObject* make_dropped_type() {
+  PyType_Slot slots[] = {{0, nullptr}};
+  PyType_Spec spec = {"dvm.Dropped", sizeof(PyObject), 0, Py_TPFLAGS_DEFAULT, slots};
+  return reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
+}
+
+// What stands for each object.
+class StandIns {
+ public:
+  PyObject* of(PyObject* object) {
+    Ref& found = all_[object];
+    if (!found) found = made(_PyObject_New(dropped_type()));
+    return found.get();
+  }
+
+ private:
+  std::unordered_map<PyObject*, Ref> all_;
+};
+
+using core::SeenNode;
+using Objects = std::unordered_set<PyObject*>;
+
+Ref with_stand_ins(PyObject* snapshot, const Objects& dropped, StandIns& stand_ins) {
+  const auto shown = [&](PyObject* item) {
+    return dropped.contains(item) ? stand_ins.of(item) : item;
+  };
+  if (PyDict_CheckExact(snapshot)) {
+    Ref copy = made(PyDict_New());
+    Py_ssize_t position = 0;
+    for (PyObject *key, *value; PyDict_Next(snapshot, &position, &key, &value);) {
+      if (PyDict_SetItem(copy.get(), shown(key), shown(value)) < 0) made(nullptr);
+    }
+    return copy;
+  }
+  if (!PyTuple_CheckExact(snapshot) && !PyFrozenSet_CheckExact(snapshot)) {
+    return Ref::borrow(stand_ins.of(snapshot));  // an array as it was
+  }
+  const Ref items = made(PySequence_Tuple(snapshot));
+  Ref copy = made(PyTuple_New(PyTuple_GET_SIZE(items.get())));
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(items.get()); ++i) {
+    PyTuple_SET_ITEM(copy.get(), i, Py_NewRef(shown(PyTuple_GET_ITEM(items.get(), i))));
+  }
+  return PyTuple_CheckExact(snapshot) ? copy : made(PyFrozenSet_New(copy.get()));
+}
+
+}  // namespace
+
+PyTypeObject* dropped_type() {
+  static PyTypeObject* const type = make_dropped_type();
+  return type;
+}
+
+void Record::check_dropped() {
+  if (!lifetimes_.any_dropped()) return;
+  const Objects dropped = lifetimes_.look();
+  if (dropped.empty()) return;
+  let_go(dropped);
+  throw Unrecordable("object-tells-end");
+}
+
+void Record::leave_frame(std::span<PyObject* const> variables) {
+  if (const Objects dropped = lifetimes_.look_without(variables); !dropped.empty()) let_go(dropped);
+}
+
+// Destructors may run any code, so that nothing here may still refer to what is dropped then.
+void Record::let_go(const Objects& dropped) {
+  for (PyObject* const object : dropped) {
+    // Its frame would run out of sight.
+    if (finishes_something(object) && tells_end(object)) throw Unkeepable("generator-tells-end");
+  }
+  StandIns stand_ins;
+  // What something else of it holds comes first, so that it dies when and as that lets it go.
+  std::vector<Ref> first, copies, last;
+  const auto take = [&](core::HostHandle& handle) {
+    PyObject* const object = as_object(handle);
+    if (!dropped.contains(object)) return;
+    handle = Py_NewRef(stand_ins.of(object));
+    (lifetimes_.is_within(object) ? first : last).push_back(Ref::steal(object));
+  };
+  std::unordered_map<core::HostHandle, PyObject*> replaced;
+  for (auto& [container, snapshot] : snapshots_) {
+    if (!holds_any(snapshot.get(), dropped)) continue;
+    Ref shown = with_stand_ins(snapshot.get(), dropped, stand_ins);
+    lifetimes_.forget_contents(snapshot.get());
+    lifetimes_.hold_contents(shown.get());
+    replaced.emplace(snapshot.get(), shown.get());
+    copies.push_back(std::exchange(snapshot, std::move(shown)));
+  }
+  for (SeenNode& node : data_.nodes) {
+    if (const auto found = replaced.find(node.snapshot); found != replaced.end()) {
+      node.snapshot = found->second;
+    } else if (dropped.contains(as_object(node.snapshot))) {
+      node.snapshot = nullptr;
+    }
+    take(node.object);
+    take(node.scope);
+  }
+  std::erase_if(kept_, [&](Ref& kept) {
+    if (!dropped.contains(kept.get())) return false;
+    first.push_back(std::move(kept));
+    return true;
+  });
+  // Another object may have their addresses soon.
+  const auto is_dropped = [&](const auto& entry) { return dropped.contains(entry.first); };
+  const auto is_of_dropped = [&](const auto& entry) { return dropped.contains(entry.first.scope); };
+  std::erase_if(globals_, is_of_dropped);
+  std::erase_if(presets_, is_of_dropped);
+  std::erase_if(constants_, is_dropped);
+  std::erase_if(cells_, is_dropped);
+  std::erase_if(snapshots_, [&](auto& entry) {
+    if (!is_dropped(entry)) return false;
+    lifetimes_.forget_contents(entry.second.get());
+    for (SeenNode& node : data_.nodes) {
+      if (node.snapshot == entry.second.get()) node.snapshot = nullptr;
+    }
+    copies.push_back(std::move(entry.second));
+    return true;
+  });
+  for (PyObject* const object : dropped) ending_.erase(object), endings_.forget(object);
+  lifetimes_.let_go(dropped).clear();
+  for (auto* const refs : {&first, &copies, &last}) {
+    for (Ref& each : *refs) each = {};
+  }
+}
+
+}  // namespace dvm::capture

@@ -1,0 +1,286 @@
+#include "capture/record/lifetimes.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "capture/known_object.h"
+#include "capture/library/library.h"
+#include "capture/record/endings.h"
+
+namespace dvm::capture {
+
+namespace {
+
+// Those of the program: what dvm knows an object by asks nothing of it, and nobody of that.
+bool has_references_of_program(PyObject* object) {
+  if (!PyType_SUPPORTS_WEAKREFS(Py_TYPE(object))) return false;
+  const PyWeakReference* each =
+      *reinterpret_cast<PyWeakReference**>(PyObject_GET_WEAKREFS_LISTPTR(object));
+  while (each != nullptr && is_known_as(each)) each = each->wr_next;
+  return each != nullptr;
+}
+
+// Whoever reads the memory of such an object is counted until it dies: a bytearray, a mapped file.
+bool counts_readers(PyObject* exporter) {
+  const PyBufferProcs* const buffer = exporter ? Py_TYPE(exporter)->tp_as_buffer : nullptr;
+  return buffer != nullptr && buffer->bf_releasebuffer != nullptr;
+}
+
+// A generator that waits, and has something to finish.
+bool is_unfinished(PyObject* generator) {
+  constexpr int8_t kSuspended = -1;  // FRAME_SUSPENDED of the interpreter's own headers
+  const auto* const state = reinterpret_cast<PyGenObject*>(generator);
+  return state->gi_frame_state == kSuspended && finishes_something(generator);
+}
+
+// A stream that has nothing outside of itself. By name, for the types are private to their module.
+bool is_in_memory(const PyTypeObject* type) {
+  return (type->tp_flags & Py_TPFLAGS_HEAPTYPE) == 0 &&
+         (std::strcmp(type->tp_name, "_io.StringIO") == 0 ||
+          std::strcmp(type->tp_name, "_io.BytesIO") == 0);
+}
+
+bool holds_objects(const Library& library, PyObject* array) {
+  if (Py_IS_TYPE(array, library.fields.type)) {
+    const void* const elements = library.fields.look(array).elements;
+    if (std::ranges::find(library.fields.elements_of, elements) !=
+        library.fields.elements_of.end()) {
+      return false;
+    }
+  }
+  return library.view(array).has(kHoldsObjects);
+}
+
+// An array whose memory is its own, or that of such arrays.
+bool is_mute_array(const Library& library, PyObject* array) {
+  if (holds_objects(library, array)) return false;
+  while (!has_references_of_program(array)) {
+    array = library.base_of(array);
+    if (array == nullptr) return true;
+    if (exact_library_of(array) != &library) return is_mute(array);
+  }
+  return false;
+}
+
+bool is_mute_tuple(PyObject* tuple) {
+  constexpr Py_ssize_t kLongest = 16;  // that is looked through
+  const Py_ssize_t size = PyTuple_GET_SIZE(tuple);
+  PyObject* const* const items = &PyTuple_GET_ITEM(tuple, 0);
+  // One that an iterator of C code has for itself may have gaps.
+  const auto is_quiet = [](PyObject* item) { return item == nullptr || is_mute(item); };
+  return size <= kLongest && std::all_of(items, items + size, is_quiet);
+}
+
+bool is_mute_slice(PyObject* object) {
+  const auto* const slice = reinterpret_cast<PySliceObject*>(object);
+  return is_mute(slice->start) && is_mute(slice->stop) && is_mute(slice->step);
+}
+
+bool is_mute_function(PyObject* object) {
+  const auto* const function = reinterpret_cast<PyFunctionObject*>(object);
+  const bool holds_nothing = function->func_closure == nullptr &&
+                             function->func_defaults == nullptr &&
+                             function->func_kwdefaults == nullptr && function->func_dict == nullptr;
+  return holds_nothing && !has_references_of_program(object);
+}
+
+using Visit = void (*)(PyObject* object, void* data);
+
+// Calls visit(object, data) for all that a container holds.
+void visit_contents(PyObject* container, Visit visit, void* data) {
+  if (const Library* const library = library_of(container)) {
+    if (PyObject* const base = library->base_of(container)) visit(base, data);
+    const ArrayView view = library->view(container);
+    if (view.has(kHoldsObjects) && view.has(kOwnsMemory)) {
+      auto* const* const items = reinterpret_cast<PyObject* const*>(view.data);
+      const auto dense = view.has(kCContiguous) || view.has(kFContiguous);
+      for (int64_t i = 0; dense && i < view.size(); ++i) {
+        if (items[i] != nullptr) visit(items[i], data);
+      }
+    }
+  }
+  struct Visitor {
+    Visit visit;
+    void* data;
+  } visitor{visit, data};
+  const visitproc each = [](PyObject* object, void* to) {
+    const auto* const v = static_cast<Visitor*>(to);
+    if (object != nullptr) v->visit(object, v->data);
+    return 0;
+  };
+  if (const traverseproc traverse = Py_TYPE(container)->tp_traverse) {
+    traverse(container, each, &visitor);
+  }
+}
+
+}  // namespace
+
+bool is_mute(PyObject* object) {
+  if (is_number_or_text(object)) return true;
+  PyTypeObject* const type = Py_TYPE(object);
+  if (const Library* const library = exact_library_of(object)) {
+    return is_mute_array(*library, object);
+  }
+  if (!PyType_IS_GC(type)) {  // it holds nothing
+    return type->tp_finalize == nullptr && type->tp_del == nullptr &&
+           !has_references_of_program(object);
+  }
+  if (PyTuple_CheckExact(object)) return is_mute_tuple(object);
+  if (PySlice_Check(object)) return is_mute_slice(object);
+  if (PyFunction_Check(object)) return is_mute_function(object);
+  // Classes and modules are in cycles: only the collector ends them, nobody knows when.
+  if (PyType_Check(object) || PyModule_Check(object)) return true;
+  if (type == &PyMethodDescr_Type || type == &PyWrapperDescr_Type) return true;
+  if (type != &PyCFunction_Type) return false;
+  PyObject* const self = PyCFunction_GET_SELF(object);
+  return (self == nullptr || is_mute(self)) && !has_references_of_program(object);
+}
+
+bool tells_end(PyObject* object) {
+  const PyTypeObject* const type = Py_TYPE(object);
+  if (has_references_of_program(object)) return true;
+  if (PyGen_CheckExact(object)) return is_unfinished(object);
+  if (type->tp_finalize != nullptr || type->tp_del != nullptr) return !is_in_memory(type);
+  if (PyWeakref_Check(object)) {  // its callback goes with it
+    return reinterpret_cast<PyWeakReference*>(object)->wr_callback != nullptr;
+  }
+  return PyMemoryView_Check(object) && counts_readers(PyMemoryView_GET_BUFFER(object)->obj);
+}
+
+bool holds_any(PyObject* container, const std::unordered_set<PyObject*>& objects) {
+  struct Search {
+    const std::unordered_set<PyObject*>& objects;
+    bool found;
+  } search{objects, false};
+  const Visit look = [](PyObject* object, void* data) {
+    auto* const s = static_cast<Search*>(data);
+    s->found = s->found || s->objects.contains(object);
+  };
+  visit_contents(container, look, &search);
+  return search.found;
+}
+
+Lifetimes::Held& Lifetimes::add_held(PyObject* object) {
+  const auto link = [this](Held& held) {
+    Held*& first = table_[place_of(held.object, table_.size())];
+    held.next = std::exchange(first, &held);
+  };
+  if (held_.size() == table_.size()) {
+    table_.assign(4 * table_.size(), nullptr);
+    for (Held& held : held_) {
+      if (held.object != nullptr) link(held);
+    }
+  }
+  Held& added = held_.emplace_back();
+  added.object = object;
+  link(added);
+  return added;
+}
+
+// The last one has its place from here on.
+void Lifetimes::stop_watching(Held& held) {
+  const size_t place = std::exchange(held.place, kNowhere);
+  if (place == kNowhere) return;
+  if (place + 1 < watched_.size()) {
+    watched_[place] = watched_.back();
+    watched_[place].held->place = place;
+  }
+  watched_.pop_back();
+}
+
+// Something that only dvm has holds the object. What holds it may be changed by a weak reference's
+// callback, so that this needs a reference of its own.
+void Lifetimes::count(PyObject* object) {
+  Held* const found = find(object);
+  if (found == nullptr && is_mute(object)) return;
+  Held& known = found ? *found : add_held(object);
+  if (!known.own) Py_INCREF(object);
+  add(object, known, known.own ? 1 : 2);
+  known.own = has_own_ = true;
+}
+
+void Lifetimes::hold_contents(PyObject* container) {
+  visit_contents(
+      container, [](PyObject* object, void* self) { static_cast<Lifetimes*>(self)->count(object); },
+      this);
+}
+
+void Lifetimes::forget_contents(PyObject* container) {
+  const Visit forget = [](PyObject* object, void* data) {
+    auto* const self = static_cast<Lifetimes*>(data);
+    if (Held* const held = self->find(object)) self->add(object, *held, -1);
+  };
+  visit_contents(container, forget, this);
+}
+
+std::unordered_set<PyObject*> Lifetimes::look() {
+  std::unordered_set<PyObject*> telling;
+  while (any_dropped()) {
+    for (size_t i = 0; i < watched_.size();) {
+      const auto [object, ours, held] = watched_[i];
+      if (Py_REFCNT(object) > ours) {
+        ++i;
+        continue;
+      }
+      held->dead = true;
+      stop_watching(*held);
+      if (tells_end(object)) telling.insert(object);
+      hold_contents(object);  // which may die with it: it is watched from here on
+    }
+  }
+  if (!telling.empty()) add_holders(telling);
+  return telling;
+}
+
+std::unordered_set<PyObject*> Lifetimes::look_without(std::span<PyObject* const> references) {
+  const auto add_to_each = [&](Py_ssize_t count) {
+    for (PyObject* const object : references) {
+      if (Held* const held = find(object)) add(object, *held, count);
+    }
+  };
+  add_to_each(1);
+  auto telling = look();
+  add_to_each(-1);
+  return telling;
+}
+
+void Lifetimes::add_holders(std::unordered_set<PyObject*>& telling) const {
+  for (bool more = true; more;) {
+    more = false;
+    for (const Held& held : held_) {
+      const bool is_known = held.object == nullptr || telling.contains(held.object);
+      if (!held.dead || is_known || !holds_any(held.object, telling)) continue;
+      telling.insert(held.object);
+      more = true;
+    }
+  }
+}
+
+std::vector<Ref> Lifetimes::let_go(const std::unordered_set<PyObject*>& objects) {
+  for (PyObject* const object : objects) forget_contents(object);
+  std::vector<Ref> own;
+  for (PyObject* const object : objects) {
+    Held* const held = find(object);
+    if (held == nullptr) continue;
+    if (held->own) own.push_back(Ref::steal(object));
+    stop_watching(*held);
+    Held** link = &table_[place_of(object, table_.size())];
+    while (*link != held) link = &(*link)->next;
+    *link = held->next;
+    held->object = nullptr;
+  }
+  return own;
+}
+
+void Lifetimes::clear() {
+  if (held_.empty()) return;
+  watched_.clear();
+  std::ranges::fill(table_, nullptr);
+  const auto held = std::exchange(held_, {});
+  if (!std::exchange(has_own_, false)) return;
+  for (const Held& each : held) {
+    if (each.own && each.object != nullptr) Py_DECREF(each.object);
+  }
+}
+
+}  // namespace dvm::capture

@@ -1,0 +1,131 @@
+// Which objects the program has dropped, of those that something of dvm's holds; and whether the
+// program could see that they are still there.
+//
+// It could where code runs when the object dies (`__del__`, a file that writes what it buffered, a
+// weak reference's callback), where a weak reference answers, and where another object counts who
+// reads its memory (a bytearray cannot grow while a view of it is there). What can never be seen
+// dying, and holds nothing that can, is not even looked at: numbers, text, plain arrays.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <span>
+#include <unordered_set>
+#include <vector>
+
+#include "capture/py.h"
+
+namespace dvm::capture {
+
+// Whether nobody can tell, now or later, when it dies, and it holds nothing of which they could.
+// Weak references of the program's are made in sight.
+bool is_mute(PyObject* object);
+
+// ... at one look at its type, of those that there are most of.
+inline bool is_number_or_text(PyObject* object) {
+  constexpr unsigned long kWholeOrText = Py_TPFLAGS_LONG_SUBCLASS | Py_TPFLAGS_UNICODE_SUBCLASS;
+  const PyTypeObject* const type = Py_TYPE(object);
+  if (type->tp_flags & kWholeOrText) return (type->tp_flags & Py_TPFLAGS_HEAPTYPE) == 0;
+  return type == &PyFloat_Type || type == &PyCode_Type;
+}
+
+// Whether the program can tell that the object itself dies, were that now.
+bool tells_end(PyObject* object);
+
+class Lifetimes {
+ public:
+  Lifetimes() = default;
+  ~Lifetimes() { clear(); }
+  Lifetimes(const Lifetimes&) = delete;
+  Lifetimes& operator=(const Lifetimes&) = delete;
+
+  // dvm has one reference more to the object, which it keeps until let_go() or clear(); or one
+  // reference to it is about to be dropped.
+  void hold(PyObject* object) {
+    if (object == nullptr || is_number_or_text(object)) return;
+    if (Held* const known = find(object)) return add(object, *known, 1);
+    if (!is_mute(object)) add(object, add_held(object), 1);
+  }
+  // dvm alone has this container, and with it references to what is in it; or it is about to let
+  // go of it.
+  void hold_contents(PyObject* container);
+  void forget_contents(PyObject* container);
+  // Whether the program has no more than so many references to an object of which dvm has some.
+  bool has_others_at_most(PyObject* object, Py_ssize_t count) const {
+    const Held* const held = find(object);
+    return held != nullptr && Py_REFCNT(object) <= held->ours + count;
+  }
+  // Whether the program has dropped anything since the last look.
+  bool any_dropped() const {
+    for (const Watched& each : watched_) {
+      if (Py_REFCNT(each.object) <= each.ours) return true;
+    }
+    return false;
+  }
+  // What of that it could tell to be still there; with what holds that and was dropped, too.
+  std::unordered_set<PyObject*> look();
+  // ... as if these references were gone, too.
+  std::unordered_set<PyObject*> look_without(std::span<PyObject* const> references);
+  // Whether something that dvm has holds the object, so that it has a reference of its own, too.
+  bool is_within(PyObject* object) const {
+    const Held* const held = has_own_ ? find(object) : nullptr;
+    return held != nullptr && held->own;
+  }
+  bool any_within() const { return has_own_; }
+  // These are let go: the references to them that are not the caller's own.
+  std::vector<Ref> let_go(const std::unordered_set<PyObject*>& objects);
+  // Before the references are let go.
+  void clear();
+
+ private:
+  static constexpr size_t kNowhere = SIZE_MAX;
+
+  struct Held {
+    PyObject* object = nullptr;  // null: it was let go
+    Held* next = nullptr;        // of those with the same place in the table
+    Py_ssize_t ours = 0;
+    size_t place = kNowhere;         // among those that are watched
+    bool dead = false, own = false;  // own: a reference is our own
+  };
+
+  // Beside each other, for they are gone through behind every other instruction.
+  struct Watched {
+    PyObject* object;
+    Py_ssize_t ours;
+    Held* held;
+  };
+
+  static size_t place_of(const PyObject* object, size_t places) {
+    const auto address = reinterpret_cast<uintptr_t>(object) >> 4;
+    return (address ^ (address >> 8)) & (places - 1);
+  }
+  Held* find(const PyObject* object) const {
+    Held* held = table_[place_of(object, table_.size())];
+    while (held != nullptr && held->object != object) held = held->next;
+    return held;
+  }
+  // Of one that is not held yet.
+  Held& add_held(PyObject* object);
+  void count(PyObject* object);
+  void add(PyObject* object, Held& held, Py_ssize_t references) {
+    held.ours += references;
+    if (held.place != kNowhere) {
+      watched_[held.place].ours = held.ours;
+    } else if (!held.dead) {
+      held.place = watched_.size();
+      watched_.push_back({object, held.ours, &held});
+    }
+  }
+  void stop_watching(Held& held);
+  void add_holders(std::unordered_set<PyObject*>& telling) const;
+
+  std::deque<Held> held_;                              // where they stay
+  std::vector<Held*> table_ = std::vector<Held*>(64);  // first of each place; a power of two
+  std::vector<Watched> watched_;  // those that the program had when they were last looked at
+  bool has_own_ = false;
+};
+
+// Whether a container holds one of these.
+bool holds_any(PyObject* container, const std::unordered_set<PyObject*>& objects);
+
+}  // namespace dvm::capture

@@ -1,0 +1,1 @@
+"""Programs that see when objects die, what answers after that, and what is looked up of them."""
