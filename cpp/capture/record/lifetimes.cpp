@@ -33,11 +33,16 @@ bool is_unfinished(PyObject* generator) {
   return state->gi_frame_state == kSuspended && finishes_something(generator);
 }
 
-// A stream that has nothing outside of itself. By name, for the types are private to their module.
+// By their names, for the types are private to their modules. A stream that has nothing outside of
+// itself; and memory of a file, which is given back.
 bool is_in_memory(const PyTypeObject* type) {
   return (type->tp_flags & Py_TPFLAGS_HEAPTYPE) == 0 &&
          (std::strcmp(type->tp_name, "_io.StringIO") == 0 ||
           std::strcmp(type->tp_name, "_io.BytesIO") == 0);
+}
+
+bool is_mapped_file(const PyTypeObject* type) {
+  return std::strcmp(type->tp_name, "mmap.mmap") == 0;
 }
 
 bool holds_objects(const Library& library, PyObject* array) {
@@ -144,6 +149,7 @@ bool tells_end(PyObject* object) {
   if (PyWeakref_Check(object)) {  // its callback goes with it
     return reinterpret_cast<PyWeakReference*>(object)->wr_callback != nullptr;
   }
+  if (is_mapped_file(type)) return true;
   return PyMemoryView_Check(object) && counts_readers(PyMemoryView_GET_BUFFER(object)->obj);
 }
 

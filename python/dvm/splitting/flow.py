@@ -166,6 +166,21 @@ class Flow:
         """Locals that are read from the point on, and may have no value there."""
         return self.read[point] - self.assigned.get(point, set())
 
+    @functools.cached_property
+    def emptying(self) -> set[int]:
+        """Offsets of the stores of `x = None`, which lets go of what x was."""
+        return {
+            each.offset
+            for before, each in itertools.pairwise(self.instructions)
+            if each.opname in STORES and before.opname == "LOAD_CONST" and before.argval is None
+        }
+
+    @functools.cached_property
+    def filled(self) -> set[str]:
+        """Locals that are ever given something else than None, or come with it."""
+        stores = (e for e in self.instructions if e.opname in STORES)
+        return self.parameters.union(e.argval for e in stores if e.offset not in self.emptying)
+
     def ever_assigned(self, point: int) -> set[str]:
         """Locals that some instruction before the point gives a value, or that come with one."""
         stores = (e for e in self.instructions if e.opname in STORES and e.offset < point)

@@ -159,6 +159,8 @@ class Scan:
         named = {each.argval for each in own}
         written = {each.argval for each in own if each.opname in STORES}
         deleted = {each.argval for each in own if each.opname in DELETES}
+        # `file = None` closes a file, which the caller's frame would have until the piece is over.
+        emptied = {each.argval for each in own if each.offset in flow.emptying}
         takes, exits = named & flow.read[begin], [e.offset for e in within if leads_back(e, begin)]
         kept = set.intersection(*(flow.assigned.get(place, set()) for place in exits or [end]))
         # What nobody reads behind it lives on, too, until it gets another value.
@@ -166,6 +168,7 @@ class Scan:
         caught = set() if handler is None else flow.read[handler.target]
         if (
             deleted & (caught | flow.read[goes_on] | takes)
+            or emptied & flow.filled
             or not takes | written & caught <= flow.assigned.get(begin, set())
             or not gives <= kept
         ):

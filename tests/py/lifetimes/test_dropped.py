@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import mmap
+import os
 import signal
 import weakref
 from collections.abc import Callable
@@ -210,6 +211,70 @@ def files_of_the_last_part(g: Any) -> Any:
 
 
 VARIABLE = 0
+
+
+def files_in_turns(g: Any) -> Any:
+    sizes = []
+    for i in range(3):
+        file: Any = open(g.path, "a" if i else "w")
+        total = float((g.x * 2).sum())
+        file.write("abc"[: i + 1])
+        file = None
+        sizes.append((g.path.stat().st_size, total))
+    return sizes
+
+
+def memory_in_turns(g: Any) -> Any:
+    total = 0
+    for i in range(3):
+        part: Any = np.frombuffer(g.buffer, np.uint8)
+        if part[i] > 10:
+            total += int(part.sum())
+        part = None
+        g.buffer.append(i)
+    return total, len(g.buffer)
+
+
+def view_in_turns(g: Any) -> Any:
+    found = []
+    for i in range(3):
+        part: Any = memoryview(g.buffer)
+        found.append(part[i])
+        part = None
+        g.buffer.append(i)
+    return found
+
+
+def mapped_array(g: Any) -> Any:
+    (g.x * 0).tofile(g.path)
+    a: Any = np.memmap(g.path, mode="r+", dtype=np.float64)
+    total = float(a.sum())
+    a = None
+    return total, len(os.listdir("/proc/self/fd"))
+
+
+def steps_told(x: Any, told: list[Any]) -> Any:
+    try:
+        while True:
+            x = x + 1
+            yield x
+    finally:
+        told.append("closed")
+
+
+def generator_in_turns(g: Any) -> Any:
+    x = g.x
+    for i in range(3):
+        running: Any = steps_told(x, g.told)
+        y = next(running)
+        os.getpid()
+        x = x * 2 + y
+        g.told.append(float(x[0]))
+        running = None
+        g.told.append(i)
+    return g.told
+
+
 PROGRAMS: list[Callable[[Any], Any]] = [
     file_of_one_line,
     file_of_a_name,
@@ -232,6 +297,11 @@ PROGRAMS: list[Callable[[Any], Any]] = [
     memory_between_parts,
     file_at_the_end,
     files_of_the_last_part,
+    files_in_turns,
+    memory_in_turns,
+    view_in_turns,
+    generator_in_turns,
+    mapped_array,
 ]
 
 
