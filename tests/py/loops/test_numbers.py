@@ -405,3 +405,19 @@ def test_integers_of_each_width_are_pythons(function: Any, dtype: str) -> None:
     assert loop.ways == 2
     turns = loop.turns
     assert turns["on_the_machine"] > (turns["replayed"] if dtype != "u8" else 0)
+
+
+def test_an_index_that_is_made_of_itself_turn_by_turn() -> None:
+    """Told as a tree, how the last one was computed has three to the number of turns parts."""
+
+    def walked(numbers: list[int], n: int) -> int:
+        at, total = n, 0
+        for _ in range(n):
+            at = (at * at + at) % len(numbers)
+            total += numbers[at]
+        return total
+
+    compiled = dvm.compile(walked)
+    for n in (24, 24):
+        assert compiled(list(range(9)), n) == walked(list(range(9)), n)
+    assert compiled.stats.captures == 1

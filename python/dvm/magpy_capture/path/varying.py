@@ -24,7 +24,15 @@ from dvm.magpy_capture.path.layer import PathPart
 from dvm.magpy_capture.path.program import is_long_text
 from dvm.magpy_capture.values import Abstract, Host, Literal
 
-Route = tuple[Any, ...]
+
+@dataclass(frozen=True, eq=False)
+class Computed:
+    """How a value is computed: one object for each way, for a value may be used many times."""
+
+    parts: tuple[Any, ...]
+
+
+Route = tuple[Any, ...] | Computed
 #: So many characters taken of a text say that it is data.
 MANY_PLACES = 16
 
@@ -36,11 +44,13 @@ class ValueHistory:
     values: per place, what the first of them brought.
     varying: places that brought another.
     pinned: places at which only a known value can be lowered.
+    computed: the ways in which values were computed, by what they consist of.
     """
 
     values: dict[Route, Any] = field(default_factory=dict)
     varying: set[Route] = field(default_factory=set)
     pinned: set[Route] = field(default_factory=set)
+    computed: dict[tuple[Any, ...], Computed] = field(default_factory=dict)
 
 
 class Varying(PathPart):
@@ -54,6 +64,7 @@ class Varying(PathPart):
         self._recording = recording
         self.met: dict[Route, Any] = {}
         self.opened: set[Route] = set()
+        self._routes: dict[int, Route] = {}  # by register
 
     def adopt(self, register: int, seen: str | bytes) -> Abstract:
         """A text of the caller's that a register holds."""
@@ -92,8 +103,16 @@ class Varying(PathPart):
 
     def _varies(self, place: Route) -> bool:
         """Whether it, or what it was found in, is another one in other calls, or turns."""
-        parts = [part for part in place if isinstance(part, tuple)]
-        return place in self.known.varying or any(map(self._varies, parts))
+        waiting, met = [place], {place}
+        while waiting:
+            each = waiting.pop()
+            if each in self.known.varying:
+                return True
+            parts = each.parts if isinstance(each, Computed) else each
+            new = {part for part in parts if isinstance(part, (tuple, Computed))} - met
+            met |= new
+            waiting += new
+        return False
 
     def pin(self) -> bool:
         """Take by value from now on what this lowering did not; False if there is nothing."""
@@ -102,13 +121,19 @@ class Varying(PathPart):
 
     def _route(self, register: int) -> Route:
         """How a value is reached from the arguments, the same in all lowerings of the function."""
+        if register not in self._routes:
+            self._routes[register] = self._new_route(register)
+        return self._routes[register]
+
+    def _new_route(self, register: int) -> Route:
         step = self.program.maker_of(register)
         if step is None:
             return (register,)
         name, _, *operands = step
         if name == "argument":  # by its place among them, which is no register
             return (name, *operands)
-        return (name, *(self._operand(each, register) for each in operands))
+        parts = (name, *(self._operand(each, register) for each in operands))
+        return self.known.computed.setdefault(parts, Computed(parts))
 
     def _operand(self, operand: Any, register: int) -> Any:
         """An operand of a step: where the register is from, or several are, or a constant."""
