@@ -25,9 +25,9 @@ PyObject* held_in(const Frame& f, int32_t reg) {
   return nullptr;  // it is made behind the commit, and nobody has seen it yet
 }
 
-class Drops {
+class DroppedValues {
  public:
-  explicit Drops(const Frame& frame) : f_(frame) {}
+  explicit DroppedValues(const Frame& frame) : f_(frame) {}
 
   void add(const Step& step) {
     const int32_t* p = f_.path->operands(step);
@@ -191,11 +191,11 @@ void note_drops(Path& path) {
 }
 
 bool drops_tell(const Frame& frame) {
-  Drops drops(frame);
+  DroppedValues values(frame);
   for (const int32_t step : frame.path->drops) {
-    drops.add(frame.path->steps[static_cast<size_t>(step)]);
+    values.add(frame.path->steps[static_cast<size_t>(step)]);
   }
-  const bool tell = drops.tell();
+  const bool tell = values.tell();
   PyErr_Clear();
   return tell;
 }

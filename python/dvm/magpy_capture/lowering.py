@@ -35,12 +35,13 @@ def index(recording: dict[str, Any]) -> None:
     layouts: those that give an array another shape or dtype.
     snapshots: what containers held when they were first seen, and arrays as they came; by id.
     """
-    events = recording["events"]
-    marks, _, _ = _dvm.index_recording([], events)
+    nodes, events = recording["nodes"], recording["events"]
+    marks, layouts, seen = _dvm.index_recording(nodes, events)
     if any(events[mark][0] == "resumes" for mark in marks):
         gather(recording)
-    nodes, events = recording["nodes"], recording["events"]
-    recording["marks"], recording["layouts"], seen = _dvm.index_recording(nodes, events)
+        nodes, events = recording["nodes"], recording["events"]
+        marks, layouts, seen = _dvm.index_recording(nodes, events)
+    recording["marks"], recording["layouts"] = marks, layouts
     recording["snapshots"] = {id(nodes[node][4]): nodes[node][5] for node in seen}
 
 

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from benchmarks.kernel_programs import KERNELS
 
 PROGRAMS: list[Callable[..., Any]] = []
 
@@ -149,34 +150,13 @@ def checksum(data):
     return b << 16 | a
 
 
-# ---- bits
+# ---- bits, and elements that a loop within finds written
 
 
-@called_with(lambda number: (rng(number).integers(0, 256, 900, np.uint8),))
-def crc16(data):
-    crc = 0xFFFF
-    for byte in data:
-        b = 0xFF & int(byte)
-        for _ in range(8):
-            crc = (crc >> 1) ^ 0x8408 if (crc & 1) ^ (b & 1) else crc >> 1
-            b >>= 1
-    return crc
-
-
-# ---- elements that a loop within finds written
-
-
-@called_with(lambda number: (rng(number).integers(0, 4, 24),))
-def nussinov(seq):
-    table = np.zeros((len(seq), len(seq)), np.int64)
-    for i in range(len(seq) - 1, -1, -1):
-        for j in range(i + 1, len(seq)):
-            table[i, j] = max(table[i, j - 1], table[i + 1, j])
-            pair = int(seq[i] + seq[j] == 3) if i < j - 1 else 0
-            table[i, j] = max(table[i, j], table[i + 1, j - 1] + pair)
-            for k in range(i + 1, j):
-                table[i, j] = max(table[i, j], table[i, k] + table[k + 1, j])
-    return table
+called_with(lambda number: (rng(number).integers(0, 256, 900, np.uint8),))(
+    KERNELS["crc16"].function
+)
+called_with(lambda number: (rng(number).integers(0, 4, 24),))(KERNELS["nussinov"].function)
 
 
 # ---- arrays in a loop
