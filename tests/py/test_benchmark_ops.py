@@ -7,8 +7,6 @@ import sys
 from pathlib import Path
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parents[2]))
 from benchmarks.ops.figures import Figure, Verdict, by_case, judged, ratios
 from benchmarks.ops.report import panels, table
 from benchmarks.ops.sections import ALL, chosen

@@ -1,13 +1,9 @@
 """The benchmark of simulated cores: few of its shapes, and what has to hold for any of them."""
 
 import statistics
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parents[2]))
 from benchmarks.simulated import suites, tiles
 from benchmarks.simulated.graphs import graph_of
 

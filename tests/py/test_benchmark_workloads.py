@@ -1,19 +1,14 @@
 """The programs that the benchmarks time are right, and compiled once for all their sizes."""
 
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
-
-import dvm
-
-sys.path.insert(0, str(Path(__file__).parents[2]))
 from benchmarks.peers.contenders import over
 from benchmarks.peers.expressions import expression_of
 from benchmarks.peers.measure import Timing
 from benchmarks.peers.report import table
 from benchmarks.peers.workloads import WORKLOADS, Workload
+
+import dvm
 
 
 @pytest.mark.parametrize("workload", WORKLOADS, ids=lambda workload: workload.name)
