@@ -402,7 +402,7 @@ PyObject* CompiledFunction::capture(PyObject* self, Call& call) {
   const bool at_any_cost = present_stance() == Stance::force_capture_;
   Limits limits;
   if (!at_any_cost) limits.most_opcodes = policy_.most_opcodes();
-  if (may_skip_turns_ && !at_any_cost) limits.skip_turns_after = kSkipTurnsAfter;
+  if (may_skip_turns_) limits.skip_turns_after = kSkipTurnsAfter;
   for (const auto& path : paths_) add_missed_turns(*path, limits.wanted_turns);
   const bool gives_arguments = are_handed_on(bound);
   const double load = load_of(call);
@@ -429,7 +429,7 @@ PyObject* CompiledFunction::capture(PyObject* self, Call& call) {
   const int64_t budget = at_any_cost ? INT64_MAX : policy_.budget() - traced.tracer;
   const int64_t expected = policy_.expected_of(traced.events);
   if (trace.record->is_over_limit()) {
-    may_skip_turns_ = may_skip_turns_ && !skipped;
+    may_skip_turns_ = may_skip_turns_ && !trace.record->is_left_within_skipped();
     return put_off(expected + traced.tracer);
   }
   if (expected > budget) return put_off(expected);

@@ -32,10 +32,12 @@ class FrameRecorder {
   // The marks of loops that stand before an instruction.
   void begin_opcode(const DvmFrameView& f);
 
-  // Whether the frame asks for the next item of the innermost loop that it is in; not of one within
-  // another that a turn may leave, for then the turn that does is what the recording is about.
+  // Whether the frame asks for the next item of the innermost loop that it is in.
   bool is_at_turn(const DvmFrameView& f) const;
   bool is_in_loop(const DvmFrameView& f) const { return turning_.back().loop->holds(f.start); }
+  // The loops that it is in, and whether a turn may leave the innermost.
+  size_t loops() const { return turning_.size(); }
+  bool is_left_early() const { return turning_.back().loop->is_left_early; }
   int64_t next_turn() const { return turning_.back().turn + 1; }
   // It has run so many turns of it that were not recorded: the variables that these set get new
   // nodes.

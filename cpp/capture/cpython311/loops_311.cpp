@@ -149,9 +149,7 @@ void FrameRecorder::pass_loops(const DvmFrameView& f) {
 }
 
 bool FrameRecorder::is_at_turn(const DvmFrameView& f) const {
-  if (f.opcode != FOR_ITER || turning_.empty()) return false;
-  const CodeLoop& loop = *turning_.back().loop;
-  return loop.begin == f.start && (turning_.size() == 1 || !loop.is_left_early);
+  return f.opcode == FOR_ITER && !turning_.empty() && turning_.back().loop->begin == f.start;
 }
 
 void FrameRecorder::go_on_at_turn(const DvmFrameView& f, int64_t skipped) {

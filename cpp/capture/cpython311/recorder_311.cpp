@@ -126,11 +126,20 @@ class Recorder {
 
   void before_opcode(PyFrameObject* frame, Followed& top) {
     const DvmFrameView f = dvm_frame_view(frame);
-    const bool may_skip = record_.may_skip_turns() && previous_ == nullptr && frames_.size() == 1 &&
+    const bool may_skip = record_.may_skip_turns() && previous_ == nullptr && is_called_plainly() &&
                           waiting_.empty() && !record_.endings().any();
-    if (may_skip && skipped_.begin(frame, top.frame, f, record_.wanted_turns())) return;
+    if (may_skip &&
+        skipped_.begin(frame, top.frame, f, frames_.size() == 1, record_.wanted_turns())) {
+      return;
+    }
     top.frame.before_opcode(f);
     may_have_dropped_ = may_have_dropped_ || may_drop(f, record_.lifetimes());
+  }
+
+  // Whether each frame was called by the one below, whose call ends with it.
+  bool is_called_plainly() const {
+    return std::ranges::all_of(
+        frames_, [](const Followed& f) { return f.generator == kNoNode && !f.called_back; });
   }
 
   // The recording is over, but keeps what it has seen, until the program drops it and could see
@@ -173,7 +182,7 @@ class Recorder {
       const bool left =
           what == PyTrace_RETURN ||
           skipped_.pass(frames_.back().frame, dvm_frame_view(frame)) == SkippedTurns::Line::left;
-      if (left) record_.stop();
+      if (left) record_.stop_within_skipped();
     });
     if (record_.aborted()) dvm_frame_trace_lines(frame, 0);
     return 0;

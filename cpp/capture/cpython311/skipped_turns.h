@@ -11,10 +11,11 @@ class SkippedTurns {
  public:
   bool is_on() const { return frame_ != nullptr; }
   bool is_of(PyFrameObject* frame) const { return frame == frame_; }
-  // If the frame is at a turn of its innermost loop that has many more before the last ones, or before one that
-  // is wanted: they are skipped from here on.
+  // If the frame is at a turn of its innermost loop that has many more before the last ones, or
+  // before one that is wanted: they are skipped from here on. `is_outermost`: the frame is the
+  // function's own.
   bool begin(PyFrameObject* frame, FrameRecorder& recorder, const DvmFrameView& f,
-             std::span<const int64_t> wanted);
+             bool is_outermost, std::span<const int64_t> wanted);
   // The frame runs a line: of a turn that is skipped, of the first one that is recorded again
   // (skipping ends), or behind a loop that it has left before that.
   enum class Line : uint8_t { skipped, recorded, left };

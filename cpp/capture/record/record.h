@@ -112,6 +112,12 @@ class Record {
     stopped_ = true;
     throw Unrecordable("long-call\n" + std::to_string(data_.events.size()));
   }
+  // A loop was left in a turn that was not recorded, so that the recording tells of another call.
+  [[noreturn]] void stop_within_skipped() {
+    is_left_within_skipped_ = true;
+    stop();
+  }
+  bool is_left_within_skipped() const { return is_left_within_skipped_; }
   bool may_skip_turns() const { return data_.opcodes > limits_.skip_turns_after; }
   std::span<const int64_t> wanted_turns() const { return limits_.wanted_turns; }
   // A trace event, of a line mostly, in turns of a loop that were run and that it does not tell of.
@@ -177,7 +183,7 @@ class Record {
 
   core::Recording data_;
   Limits limits_;
-  bool stopped_ = false;
+  bool stopped_ = false, is_left_within_skipped_ = false;
   int64_t skipped_ = 0, watched_ = 0;
   Ends ends_;
   std::unordered_set<PyObject*> ending_;  // generators that do

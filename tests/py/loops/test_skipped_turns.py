@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import dvm
+from dvm import magpy_capture
 from loops.check import differences, outcome
 from loops.generated import function_of
 from loops.numbers import Writer
@@ -213,4 +214,93 @@ def test_letters_of_long_texts_are_not_all_recorded(kind: Any) -> None:
     a, b = (each.tobytes() if kind is bytes else each.tobytes().decode() for each in letters)
     for _ in range(30):
         assert compiled(a, b) == differing(a, b)
+    assert compiled.stats.hits > 0
+
+
+def smoothed(x, n):
+    """Few turns of the outer loop, which are all recorded, and many of those within."""
+    grid = np.zeros((20, 60))
+    for i in range(1, 20):
+        for j in range(1, 60):
+            total = 0.0
+            for k in range(j):
+                total += x[k] * grid[i - 1, k]
+            grid[i, j] = total * 1e-3 + x[i + j]
+    return grid
+
+
+def row_by_row(x, n):
+    """Loops of functions that are called in turns, one of which a turn may leave."""
+
+    def total(row):
+        s = 0.0
+        for value in row:
+            s = s * 0.5 + value
+        return s
+
+    def first_above(row, least):
+        for i, value in enumerate(row):
+            if value > least:
+                return i
+        return -1
+
+    rows = x[:1200].reshape(20, 60)
+    return [(total(row), first_above(row, 0.9)) for row in rows], total(x)
+
+
+class Counter:
+    def __init__(self):
+        self.count, self.sums = 0, np.zeros(30)
+
+    def run(self, x):
+        for i in range(len(self.sums)):
+            for j in range(40):
+                self.sums[i] += x[i + j]
+                self.count += 1
+        return self.count
+
+
+def of_a_method(x, n):
+    counter = Counter()
+    return counter.run(x), counter.sums
+
+
+def pulled(x, n):
+    """The loop of a generator is recorded whole, for it stands still within its turns."""
+
+    def items():
+        for i in range(50):
+            yield x[i] * 2
+
+    return [sum(items()) for _ in range(4)]
+
+
+@pytest.fixture
+def recorded(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many events each recording had."""
+    events: list[int] = []
+    lower = magpy_capture.lower
+
+    def noted(compiled: Any, recording: Any, nanos: int) -> Any:
+        events.append(len(recording["events"]))
+        return lower(compiled, recording, nanos)
+
+    monkeypatch.setattr(magpy_capture, "lower", noted)
+    return events
+
+
+@pytest.mark.parametrize(
+    ("function", "most"),
+    [(smoothed, 6000), (row_by_row, 2500), (of_a_method, 2000), (pulled, 4000)],
+    ids=lambda each: getattr(each, "__name__", ""),
+)
+def test_loops_within(function: Any, most: int, recorded: list[int]) -> None:
+    """Of each run the first turns and the last are recorded, in whatever function it lies."""
+    compiled = dvm.compile(function)
+    for number in range(6):
+        x = np.random.default_rng(number).random(LONG)
+        plain, got = (outcome(each, [x.copy(), LONG]) for each in (function, compiled))
+        assert differences(plain[0], got[0]) == []
+        assert plain[1:3] == got[1:3]
+    assert recorded[0] < most
     assert compiled.stats.hits > 0
