@@ -308,3 +308,14 @@ def test_loops_within(function: Any, most: int, recorded: list[int]) -> None:
         assert plain[1:3] == got[1:3]
     assert recorded[0] < most
     assert compiled.stats.hits > 0
+
+
+@pytest.mark.usefixtures("captures_at_its_cost")
+def test_a_recording_that_was_too_dear_skips_turns_again(recorded: list[int]) -> None:
+    """What ended it was its budget, and no turn that was not recorded."""
+    compiled = dvm.compile(smoothed)
+    for number in range(80):
+        x = np.random.default_rng(number % 3).random(LONG)
+        assert (compiled(x, LONG) == smoothed(x, LONG)).all()
+    assert compiled.stats.hits > 0
+    assert max(recorded) < 6000

@@ -209,7 +209,7 @@ class Loops(LoopPart, LoopPolicy):
             places = [loop.variables.index(name) for name in at_end]
             native = _dvm.new_loop(len(loop.variables), carried, places, loop.exhausted)
             rolled = Rolled(native)
-            if ways_shown(self.recording, turns) > MOST_WAYS:
+            if turns.count > MOST_WAYS and ways_shown(self.recording, turns) > MOST_WAYS:
                 raise refuse(reasons.LOOP_WAYS, MOST_WAYS)
         self._lower_turns(turns, rolled)
         known.rolled = rolled

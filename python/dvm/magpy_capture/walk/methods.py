@@ -13,7 +13,7 @@ from dvm.magpy_capture.meanings.python.caches import CACHED
 from dvm.magpy_capture.meanings.python.contexts import CaughtWarnings, Expected
 from dvm.magpy_capture.meanings.python.locks import is_lock
 from dvm.magpy_capture.meanings.python.log_records import IS_ENABLED, LOGGING
-from dvm.magpy_capture.meanings.python.opaque import signature_of
+from dvm.magpy_capture.meanings.python.opaque import mismatch_of
 from dvm.magpy_capture.meanings.python.randoms import is_pythons
 from dvm.magpy_capture.objects.derived import SLOTS, base_of, inherited, kind_of
 from dvm.magpy_capture.objects.open_lists import is_open_list
@@ -207,10 +207,8 @@ class Methods(WalkPart):
         """A call as the signature of its meaning has it."""
         part = self.meanings.holder(meaning)
         told = {**named, "seen": seen} if meaning in SEEING and "seen" not in named else named
-        try:
-            signature_of(meaning).bind(part, *positional, **told)
-        except TypeError as mismatch:
-            raise refuse(reasons.FUNCTION_ARGUMENTS, name, mismatch) from None
+        if (mismatch := mismatch_of(meaning, 1 + len(positional), tuple(told))) is not None:
+            raise refuse(reasons.FUNCTION_ARGUMENTS, name, mismatch)
         made: Abstract = meaning(part, *positional, **told)
         return made
 

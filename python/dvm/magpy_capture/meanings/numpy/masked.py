@@ -48,6 +48,8 @@ def memories(array: np.ndarray[Any, Any]) -> list[np.ndarray[Any, Any]]:
 
 def may_share(one: Any, other: Any) -> bool:
     """Whether the memory of two arrays may overlap, that of masks included."""
+    if type(one) is np.ndarray is type(other):
+        return np.may_share_memory(one, other)
     return any(np.may_share_memory(a, b) for a in memories(one) for b in memories(other))
 
 

@@ -389,4 +389,14 @@ def signature_of(function: Any) -> inspect.Signature:
     return inspect.signature(function)
 
 
-__all__ = ["Opaque", "array_of", "is_same", "signature_of"]
+@functools.cache
+def mismatch_of(function: Any, count: int, names: tuple[str, ...]) -> str | None:
+    """Why it takes no `count` arguments by position and these by name; None: it does."""
+    try:
+        signature_of(function).bind(*range(count), **dict.fromkeys(names))
+    except TypeError as mismatch:
+        return str(mismatch)
+    return None
+
+
+__all__ = ["Opaque", "array_of", "is_same", "mismatch_of", "signature_of"]
