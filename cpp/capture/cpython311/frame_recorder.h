@@ -32,11 +32,13 @@ class FrameRecorder {
   // The marks of loops that stand before an instruction.
   void begin_opcode(const DvmFrameView& f);
 
-  // Whether the frame asks for the next item of the one loop that it is in.
+  // Whether the frame asks for the next item of the innermost loop that it is in; not of one within
+  // another that a turn may leave, for then the turn that does is what the recording is about.
   bool is_at_turn(const DvmFrameView& f) const;
-  bool is_in_loop(const DvmFrameView& f) const { return turning_.back()->holds(f.start); }
-  int64_t next_turn() const { return turn_ + 1; }
-  // It has run so many turns that were not recorded: the loop's variables get new nodes.
+  bool is_in_loop(const DvmFrameView& f) const { return turning_.back().loop->holds(f.start); }
+  int64_t next_turn() const { return turning_.back().turn + 1; }
+  // It has run so many turns of it that were not recorded: the variables that these set get new
+  // nodes.
   void go_on_at_turn(const DvmFrameView& f, int64_t skipped);
 
   // The frame is about to return this object: its node.
@@ -129,9 +131,12 @@ class FrameRecorder {
   PyObject* globals_;
   std::vector<NodeId> locals_, stack_;
   const std::vector<CodeLoop>* loops_ = nullptr;  // of the code; null: it has none
-  std::vector<const CodeLoop*> turning_;          // those that the frame is in, innermost last
-  int64_t turn_ = 0;                              // of the outermost of them
-  bool behind_skipped_ = false;                   // turns
+  struct Turning {
+    const CodeLoop* loop;
+    int64_t turn;
+  };
+  std::vector<Turning> turning_;  // those that the frame is in, innermost last
+  bool behind_skipped_ = false;   // turns of that one
   int32_t instruction_ = 0;
 
   Pending pending_ = Pending::nothing;

@@ -13,8 +13,10 @@ namespace dvm::capture {
 struct CodeLoop {
   int32_t begin, end;          // code units, the second one behind the loop
   std::vector<int32_t> slots;  // of the variables that its instructions name
+  std::vector<int32_t> set;    // those of them that these set
   std::vector<int32_t> cells;  // of those that functions within close over, or that it closes over
   bool fills = false;          // a list at the bottom of the stack: a comprehension
+  bool is_left_early = false;  // by `break` or `return`, in some turns
   bool holds(int32_t unit) const { return begin <= unit && unit < end; }
 };
 

@@ -53,6 +53,21 @@ bool jumps_back(int opcode) {
   }
 }
 
+bool jumps_ahead(int opcode) {
+  switch (opcode) {
+    case JUMP_FORWARD:
+    case JUMP_IF_TRUE_OR_POP:
+    case JUMP_IF_FALSE_OR_POP:
+    case POP_JUMP_FORWARD_IF_TRUE:
+    case POP_JUMP_FORWARD_IF_FALSE:
+    case POP_JUMP_FORWARD_IF_NONE:
+    case POP_JUMP_FORWARD_IF_NOT_NONE:
+      return true;
+    default:
+      return false;
+  }
+}
+
 bool names_variable(int opcode) {
   return opcode == LOAD_FAST || opcode == STORE_FAST || opcode == DELETE_FAST;
 }
@@ -80,15 +95,19 @@ std::vector<CodeLoop> found_in(PyCodeObject* code) {
   }
   std::vector<CodeLoop> loops;
   for (const auto& [begin, end] : ends) {
-    CodeLoop loop{begin, end, {}, {}, false};
-    std::set<int32_t> slots, cells;
+    CodeLoop loop{begin, end, {}, {}, {}};
+    std::set<int32_t> slots, set, cells;
     for (const Decoded& each : instructions) {
       if (!loop.holds(each.unit)) continue;
       if (names_variable(each.opcode)) slots.insert(each.oparg);
+      if (each.opcode == STORE_FAST || each.opcode == DELETE_FAST) set.insert(each.oparg);
       if (names_cell(each.opcode)) cells.insert(each.oparg);
       loop.fills = loop.fills || each.opcode == LIST_APPEND;
+      const bool leaves = jumps_ahead(each.opcode) && each.unit + 1 + each.oparg >= end;
+      loop.is_left_early = loop.is_left_early || leaves || each.opcode == RETURN_VALUE;
     }
     loop.slots.assign(slots.begin(), slots.end());
+    loop.set.assign(set.begin(), set.end());
     loop.cells.assign(cells.begin(), cells.end());
     loops.push_back(std::move(loop));
   }
@@ -105,8 +124,8 @@ const std::vector<CodeLoop>& CodeLoops::of(PyCodeObject* code) {
 
 void FrameRecorder::pass_loops(const DvmFrameView& f) {
   const bool returns = f.opcode == RETURN_VALUE;
-  while (!turning_.empty() && (returns || !turning_.back()->holds(f.start))) {
-    const CodeLoop& loop = *turning_.back();
+  while (!turning_.empty() && (returns || !turning_.back().loop->holds(f.start))) {
+    const CodeLoop& loop = *turning_.back().loop;
     turning_.pop_back();
     const std::string name = std::to_string(loop.begin) + ' ' + std::to_string(f.start);
     const bool from_within = returns && loop.holds(f.start);
@@ -114,25 +133,32 @@ void FrameRecorder::pass_loops(const DvmFrameView& f) {
   }
   for (const CodeLoop& loop : *loops_) {
     if (loop.begin != f.start) continue;
-    const bool again = !turning_.empty() && turning_.back() == &loop;
-    if (!again) turning_.push_back(&loop);
-    if (turning_.size() == 1) turn_ = again ? turn_ + 1 : 0;
+    const bool again = !turning_.empty() && turning_.back().loop == &loop;
+    if (again) {
+      ++turning_.back().turn;
+    } else {
+      turning_.push_back({&loop, 0});
+    }
     std::string name =
         (again ? "again " : "enter ") + std::to_string(loop.begin) + ' ' + std::to_string(loop.end);
-    if (std::exchange(behind_skipped_, false)) name += ' ' + std::to_string(turn_);
+    if (std::exchange(behind_skipped_, false)) {
+      name += ' ' + std::to_string(turning_.back().turn);
+    }
     mark(core::SeenEvent::Kind::header, name, loop, f, nullptr);
   }
 }
 
 bool FrameRecorder::is_at_turn(const DvmFrameView& f) const {
-  return f.opcode == FOR_ITER && turning_.size() == 1 && turning_.back()->begin == f.start;
+  if (f.opcode != FOR_ITER || turning_.empty()) return false;
+  const CodeLoop& loop = *turning_.back().loop;
+  return loop.begin == f.start && (turning_.size() == 1 || !loop.is_left_early);
 }
 
 void FrameRecorder::go_on_at_turn(const DvmFrameView& f, int64_t skipped) {
-  turn_ += skipped - 1;
+  turning_.back().turn += skipped - 1;
   behind_skipped_ = true;
-  const CodeLoop& loop = *turning_.back();
-  for (const int32_t slot : loop.slots) {
+  const CodeLoop& loop = *turning_.back().loop;
+  for (const int32_t slot : loop.set) {
     PyObject* const object = f.locals[slot];
     local(slot) = object == nullptr ? kNoNode : record_.met(object);
   }

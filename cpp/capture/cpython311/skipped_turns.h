@@ -1,5 +1,6 @@
-// Turns of a long loop that are not recorded. What a turn does the first ones show, and the last
-// two how the loop ends; those between run with a trace event per line, which counts them.
+// Turns of a loop that are not recorded. What a turn does the first ones show, of a loop within
+// another one those of each run, and the last two how the loop ends; those between run with a trace
+// event per line, which counts them.
 #pragma once
 
 #include "capture/cpython311/frame_recorder.h"
@@ -10,7 +11,7 @@ class SkippedTurns {
  public:
   bool is_on() const { return frame_ != nullptr; }
   bool is_of(PyFrameObject* frame) const { return frame == frame_; }
-  // If the frame is at a turn of a loop that has many more before the last ones, or before one that
+  // If the frame is at a turn of its innermost loop that has many more before the last ones, or before one that
   // is wanted: they are skipped from here on.
   bool begin(PyFrameObject* frame, FrameRecorder& recorder, const DvmFrameView& f,
              std::span<const int64_t> wanted);

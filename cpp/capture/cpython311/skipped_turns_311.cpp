@@ -8,7 +8,7 @@ namespace dvm::capture {
 namespace {
 
 constexpr int64_t kRecordedLast = 2;
-constexpr int64_t kFewest = 32;  // that are worth it
+constexpr int64_t kFewest = 8;  // that are worth it
 
 }  // namespace
 

@@ -124,7 +124,7 @@ class Loops(LoopPart, LoopPolicy):
         if known.rolled is not None:
             return True
         is_long = turns.out - turns.enter > MANY_EVENTS or turns.count > MANY_TURNS
-        varies = is_long or len(known.counts) > 1
+        varies = is_long or bool(turns.jumps) or len(known.counts) > 1
         if self._is_turn:  # what it depends on will change
             varies = varies or not is_of_constants(self.recording, turns)
         varies = varies or self._branches(turns)
