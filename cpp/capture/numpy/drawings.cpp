@@ -95,7 +95,9 @@ struct Table {
             {"standard_normal", draw_standard_normal, {}, normal},
             {"normal", draw_normal, {0, 1}, g_functions->normal_of != nullptr},
             {"uniform", draw_uniform, {0, 1}, g_functions->uniform_of != nullptr},
-            {"standard_exponential", draw_standard_exponential, {},
+            {"standard_exponential",
+             draw_standard_exponential,
+             {},
              g_functions->exponential != nullptr}};
     for (Row& row : rows) row.method = PyDict_GetItemString(type->tp_dict, row.name);
   }
@@ -112,8 +114,7 @@ std::optional<Library::Drawing> numpy_drawing_of(PyObject* method, size_t parame
     if (!row.is_there || parameters > row.defaults.size()) return {};
     const Ref bits = Ref::steal(PyObject_GetAttrString(self, "bit_generator"));
     const Ref capsule = bits ? Ref::steal(PyObject_GetAttrString(bits.get(), "capsule")) : Ref();
-    void* const state =
-        capsule ? PyCapsule_GetPointer(capsule.get(), "BitGenerator") : nullptr;
+    void* const state = capsule ? PyCapsule_GetPointer(capsule.get(), "BitGenerator") : nullptr;
     if (state == nullptr) return PyErr_Clear(), std::nullopt;
     return Library::Drawing{row.function, state, row.defaults};
   }

@@ -48,8 +48,8 @@ bool set_state(PyObject* owner, PyObject* state) {
 }  // namespace
 
 Draws::Saved* Draws::find(PyObject* owner) {
-  const auto found = std::ranges::find_if(
-      saved_, [&](const Saved& saved) { return saved.owner.get() == owner; });
+  const auto found =
+      std::ranges::find_if(saved_, [&](const Saved& saved) { return saved.owner.get() == owner; });
   return found == saved_.end() ? nullptr : &*found;
 }
 
@@ -123,7 +123,8 @@ PyObject* Draws::repeated(PyObject* owner) {
     return nullptr;
   }
   ++next_;
-  return drawn.object ? Py_NewRef(drawn.object.get()) : numbers::object_of(drawn.type, drawn.number);
+  return drawn.object ? Py_NewRef(drawn.object.get())
+                      : numbers::object_of(drawn.type, drawn.number);
 }
 
 bool Draws::repeat(PyObject* owner, numbers::Type& type, numbers::Cell& number) {

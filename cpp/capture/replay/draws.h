@@ -1,7 +1,7 @@
-// The draws of one call from generators of random numbers. Their states are kept as they were before
-// the first draw, so that a call which is given up has drawn nothing. And a turn of a loop that is
-// not finished in one way is begun in another: it draws nothing twice, but is given what has been
-// drawn, which is what the program asks for in the same order, whichever way finds it out.
+// The draws of one call from generators of random numbers. Their states are kept as they were
+// before the first draw, so that a call which is given up has drawn nothing. And a turn of a loop
+// that is not finished in one way is begun in another: it draws nothing twice, but is given what
+// has been drawn, which is what the program asks for in the same order, whichever way finds it out.
 #pragma once
 
 #include <cstdint>

@@ -59,7 +59,8 @@ bool Body::prepare(PyObject* const* arguments) {
   return bound_.find(arguments, registers) && bound_.fill(std::move(registers));
 }
 
-Body::Result Body::run(std::span<Variable> variables, Items& items, int64_t most, Undo* undo, Draws& draws) {
+Body::Result Body::run(std::span<Variable> variables, Items& items, int64_t most, Undo* undo,
+                       Draws& draws) {
   bound_.undo = undo;
   for (const auto& [slot, number] : takes_) {
     if (variables[slot].type != number.type) return {.fits = false};

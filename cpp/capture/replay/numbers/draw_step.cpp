@@ -50,9 +50,8 @@ bool DrawStep::run(Cell* cells) {
   Cell number{.i = 0};
   // The flags are those of the turn's own arithmetic.
   const auto flags = core::fp::get();
-  const bool is_drawn = draws.repeats()
-                            ? draws.repeat(owner_, type, number)
-                            : draws.begin_alone(owner_) && draw(cells, type, number);
+  const bool is_drawn = draws.repeats() ? draws.repeat(owner_, type, number)
+                                        : draws.begin_alone(owner_) && draw(cells, type, number);
   core::fp::set(flags);
   // The exception is raised by the program itself.
   if (!is_drawn) return PyErr_Clear(), false;
@@ -85,8 +84,8 @@ bool DrawStep::draw_by_method(const Cell* cells, Type& type, Cell& number) {
     if (!held[i]) return false;
   }
   const size_t named = names_ ? static_cast<size_t>(PyTuple_GET_SIZE(names_)) : 0;
-  const Ref made = Ref::steal(
-      PyObject_Vectorcall(object(), given.data(), arguments_.size() - named, names_));
+  const Ref made =
+      Ref::steal(PyObject_Vectorcall(object(), given.data(), arguments_.size() - named, names_));
   if (!made) return false;
   const auto found = number_of(made.get());
   if (!found) return attempt_.draws().note(owner_, made.get()), false;

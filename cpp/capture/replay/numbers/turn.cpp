@@ -210,8 +210,8 @@ bool Turn::run_code() {
   return done;
 }
 
-int64_t Turn::run(std::span<Variable> variables, Items& items, int64_t most, bool& more,
-                  Undo* undo, Draws& draws) {
+int64_t Turn::run(std::span<Variable> variables, Items& items, int64_t most, bool& more, Undo* undo,
+                  Draws& draws) {
   bound_.undo = undo;
   was_long_ = false;
   if (is_too_long_ || !take(variables)) return 0;
