@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "capture/library/array_fields.h"
 #include "capture/library/array_view.h"
@@ -109,6 +110,15 @@ class Library {
   virtual Gives what_gives(PyObject* callee, PyObject* names, PyObject* const* named) const = 0;
   // Whether a call of it has nothing to warn of, whatever the elements are.
   virtual bool is_quiet(PyObject* callee, PyObject* const* arguments, size_t count) const = 0;
+  // How a method of one of its generators of random numbers draws a number with as many parameters,
+  // without an object: `function` says false where the method itself has something to say, and has
+  // drawn nothing then. What it draws from is alive as long as the method. None: it is another one.
+  struct Drawing {
+    bool (*function)(void* state, const double* parameters, double& drawn);
+    void* state;
+    std::vector<double> defaults;  // of the parameters that are left out
+  };
+  virtual std::optional<Drawing> drawing_of(PyObject* method, size_t parameters) const = 0;
   // array[...] = value, as the library converts and broadcasts. False: a Python error is set.
   virtual bool write(PyObject* array, PyObject* value) const = 0;
   // Whether it lets other threads run while it writes all of the array.

@@ -6,6 +6,7 @@
 
 #include "capture/library/library.h"
 #include "capture/numpy/array_memory.h"
+#include "capture/numpy/drawings.h"
 #include "capture/numpy/errstate.h"
 #include "capture/numpy/index_places.h"
 #include "capture/numpy/layout.h"
@@ -194,6 +195,9 @@ class NumpyLibrary final : public Library {
       return false;
     }
     return count > 0 && Py_IS_TYPE(arguments[0], array_type) && is_mover(callee);
+  }
+  std::optional<Drawing> drawing_of(PyObject* method, size_t parameters) const override {
+    return numpy_drawing_of(method, parameters);
   }
   // Handles overlap and read-only arrays as np.copyto does.
   bool write(PyObject* array, PyObject* value) const override {

@@ -2,9 +2,9 @@
 // of the call, so replays may nest and run in several threads.
 #pragma once
 
+#include "capture/replay/draws.h"
 #include "capture/replay/program_locks.h"
 #include "capture/replay/raising_state.h"
-#include "capture/replay/random_state.h"
 #include "capture/replay/replay.h"
 #include "capture/replay/undo.h"
 
@@ -25,11 +25,14 @@ struct Frame {
   bool committed = false;              // from here on warnings are the program's own
   ProgramLocks locks{};                // let go of behind all else
   RaisingState raising{};
-  RandomStates random{};
+  // A loop has gone on too far for another path to begin where it began.
+  bool is_spent = false;
+  Draws own_draws{};
   Undo own_undo{};
 
   // Where what is written into arrays of the caller is kept, as long as it may be taken back.
   Undo& undo() { return call.undo != nullptr ? *call.undo : own_undo; }
+  Draws& draws() { return call.draws != nullptr ? *call.draws : own_draws; }
 
   PyObject* operator[](int32_t reg) const { return registers[reg]; }
   // Takes the reference; false: the object is null.

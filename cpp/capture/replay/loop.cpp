@@ -26,9 +26,9 @@ class OtherThreads {
   explicit OtherThreads(bool holds_lock) : holds_lock_(holds_lock) {}
 
   // False: give up.
-  bool let_run() {
+  bool let_run(bool holds_lock) {
     const auto now = Clock::now();
-    if (holds_lock_) return now - since_ < kLongest || !are_there();
+    if (holds_lock_ || holds_lock) return now - since_ < kLongest || !are_there();
     if (now - since_ < kSwitchInterval) return true;
     since_ = now;
     const Unlocked unlocked(true);
@@ -72,8 +72,10 @@ bool Loop::may_learn(const Frame& frame) const {
 }
 
 Outcome Loop::turn(Call& call) {
+  const size_t mark = call.draws->mark();
   for (size_t k = 0; k < roots_.size(); ++k) {
     const size_t i = likely_first(k, likely_);
+    call.draws->begin_again(mark);
     const Outcome outcome = replay(*roots_[i], call);
     if (outcome == Outcome::missed && !call.wrote) continue;
     likely_ = i;
@@ -84,7 +86,11 @@ Outcome Loop::turn(Call& call) {
 
 Loop::Result Loop::run(Frame& frame, PyObject* iterator, std::span<PyObject* const> given) {
   Result result;
+  Draws& draws = frame.draws();
+  const bool had_settled = draws.has_settled();
   result.value = run_turns(frame, iterator, given, result);
+  result.drew = draws.has_settled();
+  draws.note_settled(had_settled || result.drew);
   return result;
 }
 
@@ -98,10 +104,12 @@ PyObject* Loop::run_turns(Frame& frame, PyObject* iterator, std::span<PyObject* 
   const bool holds_lock = frame.call.holds_lock || !may_unlock(frame);
   const bool learns = may_learn(frame);
   OtherThreads others(holds_lock);
+  Draws& draws = frame.draws();
+  const size_t mark = draws.mark();
   numbers::Items items(iterator);
   numbers::Stretch stretch(learning_, paths_,
                            learning_.changes(paths_, layout_.variables, layout_.carried),
-                           frame.undo());
+                           frame.undo(), draws);
   for (int64_t number = 0, unbroken = 0;; ++number) {
     if (dvm_is_interrupted()) {
       result.outcome = Outcome::interrupted;
@@ -110,7 +118,7 @@ PyObject* Loop::run_turns(Frame& frame, PyObject* iterator, std::span<PyObject* 
     // As Python does between two instructions. Then nothing need be what it was.
     const bool breaks = unbroken++ % kUnbroken == 0;
     if (breaks) stretch.forget();
-    if (breaks && !others.let_run()) {
+    if (breaks && !others.let_run(!draws.is_empty())) {
       result.outcome = Outcome::dropped;
       return nullptr;
     }
@@ -134,7 +142,8 @@ PyObject* Loop::run_turns(Frame& frame, PyObject* iterator, std::span<PyObject* 
               .spares_opaque = frame.call.spares_opaque,
               .holds_lock = holds_lock,
               .registers = learns && stretch.wants(number) ? &registers : nullptr,
-              .undo = &frame.undo()};
+              .undo = &frame.undo(),
+              .draws = &draws};
     result.outcome = turn(call);
     frame.call.opaque += call.opaque;
     frame.call.turns += 1 + call.turns;
@@ -146,6 +155,10 @@ PyObject* Loop::run_turns(Frame& frame, PyObject* iterator, std::span<PyObject* 
       return nullptr;
     }
     Ref value = Ref::steal(call.value);
+    if (!draws.settle(mark)) {
+      result.outcome = Outcome::dropped;
+      return nullptr;
+    }
     if (PyLong_AsLong(PyTuple_GET_ITEM(value.get(), 0)) != kNext) return value.release();
     stretch.learn(*call.path, std::move(registers));
     Py_ssize_t place = 1;
@@ -179,8 +192,10 @@ bool loop_(Frame& f, const int32_t* p) {
   for (int32_t i = 0; i < count; ++i) variables.push_back(f[p[4 + i]]);
   // The turns ask for the program's own error state. Iterators warn of nothing.
   f.raising.leave();
-  const auto [value, outcome, wrote] = loop.run(f, p[2] < 0 ? nullptr : f[p[2]], variables);
-  f.call.wrote = f.call.wrote || (f.call.lends && wrote);
+  const auto [value, outcome, wrote, drew] = loop.run(f, p[2] < 0 ? nullptr : f[p[2]], variables);
+  const bool is_spent = (f.call.lends && wrote) || drew;
+  f.call.wrote = f.call.wrote || is_spent;
+  f.is_spent = is_spent && value == nullptr;
   // What is not a way that no turn has gone yet is for the original.
   if (value == nullptr && outcome != Outcome::missed) {
     const bool is_told = outcome == Outcome::spared || outcome == Outcome::interrupted;

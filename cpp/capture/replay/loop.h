@@ -51,6 +51,7 @@ class Loop {
     PyObject* value = nullptr;
     Outcome outcome = Outcome::missed;
     bool wrote = false;  // whether a turn may have written into what the loop was given
+    bool drew = false;   // whether one has drawn that cannot be begun again
   };
   Result run(Frame& frame, PyObject* iterator, std::span<PyObject* const> given);
 

@@ -44,7 +44,7 @@ bool is_interrupted(const Frame& frame) {
 Outcome give_up(Frame& frame, Outcome outcome) {
   frame.raising.leave();
   frame.own_undo.take_back();
-  return frame.random.restore() ? outcome : Outcome::raised;
+  return frame.own_draws.restore() ? outcome : Outcome::raised;
 }
 
 // A C++ exception. What dvm cannot do, the original may: sizes beyond its limits, memory that it
@@ -87,7 +87,7 @@ Outcome run_steps(Frame& frame, const Step*& step) {
         if (frame.call.missed) frame.call.missed->push_back(explain_miss(frame, *step));
         // Nobody may ask again, for that would call them again.
         if (frame.call.opaque > 0) frame.call.lost.push_back(explain_miss(frame, *step));
-        if (step->otherwise != nullptr) {
+        if (step->otherwise != nullptr && !frame.is_spent) {
           frame.path = step->otherwise;
           step = frame.path->steps.data();
           continue;

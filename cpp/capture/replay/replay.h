@@ -11,6 +11,7 @@
 
 namespace dvm::capture {
 
+class Draws;
 class Undo;
 
 enum class Outcome : uint8_t {
@@ -47,7 +48,9 @@ struct Call {
   // Of a turn: whether a loop within writes into arrays of the loop around it, and whether any was
   // written before the commit. What such a turn did cannot be tried in another way.
   bool lends = false, wrote = false;
-  Undo* undo = nullptr;  // of the call that the turn is part of; null: the call is no turn
+  // Of the call that the turn is part of; null: the call is no turn.
+  Undo* undo = nullptr;
+  Draws* draws = nullptr;
 };
 
 Outcome replay(const Path& root, Call& call);

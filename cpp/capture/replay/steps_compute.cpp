@@ -182,11 +182,18 @@ bool raises_(Frame& f, const int32_t* p) {
 
 bool call_random_(Frame& f, const int32_t* p) {
   const int32_t* behind = p + 3 + p[2];
-  if (behind[2] == 0) {
-    return f.random.save(f[behind[1]]) && call_with(f, p[0], p[1], p + 2, behind[0]);
-  }
-  return may_call_opaque(f) && f.random.save(f[behind[1]]) &&
-         call_opaque(f, p[0], p[1], p + 2, behind[0]);
+  PyObject* const owner = f[behind[1]];
+  Draws& draws = f.draws();
+  if (draws.repeats()) return f.define(p[0], draws.repeated(owner));
+  const bool is_opaque = behind[2] != 0;
+  if ((is_opaque && !may_call_opaque(f)) || !draws.begin(owner)) return false;
+  const bool is_made = is_opaque ? call_opaque(f, p[0], p[1], p + 2, behind[0])
+                                 : call_with(f, p[0], p[1], p + 2, behind[0]);
+  if (!is_made || f.call.draws == nullptr) return is_made;
+  // What changes an array or list as well, or sets the state, is not done by repeating it.
+  if (f[p[0]] == Py_None) f.call.wrote = true;
+  draws.note(owner, f[p[0]]);
+  return true;
 }
 
 bool effect_(Frame& f, const int32_t* p) {

@@ -37,6 +37,9 @@ def differences(plain: Any, compiled: Any, where: str = "the result") -> list[st
             for i, (one, other) in enumerate(zip(plain, compiled, strict=True))
             for text in differences(one, other, f"{where}[{i}]")
         ]
+    if isinstance(plain, np.random.Generator):
+        states = [str(each.bit_generator.state) for each in (plain, compiled)]
+        return [] if states[0] == states[1] else [f"{where}: states {states}"]
     if hasattr(plain, "__dict__") and not callable(plain):
         one, other = (list(map(list, vars(each).items())) for each in (plain, compiled))
         return differences(one, other, where)

@@ -11,13 +11,16 @@
 #include <vector>
 
 #include "capture/py.h"
+#include "capture/replay/draws.h"
 
 namespace dvm::capture::numbers {
 
 class Attempt {
  public:
   // Of one turn or several, one after the other.
-  void begin() {
+  void begin(Draws& draws) {
+    draws_ = &draws;
+    mark_ = draws.mark();
     begin_ = Clock::now();
     turns_ = 0;
     written_.clear();
@@ -43,7 +46,15 @@ class Attempt {
   void take_back(size_t mark) {
     for (; written_.size() > mark; written_.pop_back()) take_back(written_.back());
   }
-  void is_done() { written_.clear(); }
+  void take_back() {
+    take_back(0);
+    draws_->begin_again(mark_);
+  }
+  void is_done() {
+    written_.clear();
+    draws_->settle(mark_);
+  }
+  Draws& draws() { return *draws_; }
 
   void count(int64_t turns) { turns_ += turns; }
   // Whether others are to have their chance behind this turn; whether in the midst of it.
@@ -103,6 +114,8 @@ class Attempt {
   }
 
   std::vector<Written> written_;
+  Draws* draws_ = nullptr;  // of the call
+  size_t mark_ = 0;
   Clock::time_point begin_;
   int64_t turns_ = 0;  // since the last look
 };

@@ -59,7 +59,8 @@ bool Body::prepare(PyObject* const* arguments) {
   return bound_.find(arguments, registers) && bound_.fill(std::move(registers));
 }
 
-Body::Result Body::run(std::span<Variable> variables, Items& items, int64_t most, Undo* undo) {
+Body::Result Body::run(std::span<Variable> variables, Items& items, int64_t most, Undo* undo,
+                       Draws& draws) {
   bound_.undo = undo;
   for (const auto& [slot, number] : takes_) {
     if (variables[slot].type != number.type) return {.fits = false};
@@ -67,11 +68,11 @@ Body::Result Body::run(std::span<Variable> variables, Items& items, int64_t most
   }
   if (!rounds_.begin(items, variables.back(), most)) return {.fits = false};
   if (is_too_long_) return {};
-  if (attempt_) attempt_->begin();
+  if (attempt_) attempt_->begin(draws);
   const int64_t left = bound_.code().run();
   const bool failed = left == Code::kFailed;
   if (failed && attempt_) {
-    attempt_->take_back(0);
+    attempt_->take_back();
     is_too_long_ = attempt_->is_too_long();
   }
   if (left > 0) rounds_.next();

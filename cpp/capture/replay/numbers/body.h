@@ -53,7 +53,7 @@ class Body {
     bool more = true, was_long = false;  // whether there is a next item, in the last variable
     bool fits = true;                    // the variables have the types that the code is for
   };
-  Result run(std::span<Variable> variables, Items& items, int64_t most, Undo* undo);
+  Result run(std::span<Variable> variables, Items& items, int64_t most, Undo* undo, Draws& draws);
 
  private:
   friend class TurnCode;

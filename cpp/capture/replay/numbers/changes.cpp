@@ -87,7 +87,8 @@ Changes changes_of(const std::vector<std::unique_ptr<Path>>& paths, int32_t vari
   }
   std::vector<const Loop*> met;
   found.changes_lists = changes_lists(paths, met);
-  found.needs_attempt = has_step(paths, StepOp::loop_) || has_step(paths, StepOp::effect_);
+  found.needs_attempt = has_step(paths, StepOp::loop_) || has_step(paths, StepOp::effect_) ||
+                        has_step(paths, StepOp::call_random_);
   return found;
 }
 

@@ -27,7 +27,7 @@ struct Changes {
   std::vector<bool> slots;
   std::vector<int32_t> carried;  // slots of what a turn's tuple holds, in order
   bool changes_lists = false;    // in some of them, or of loops within
-  bool needs_attempt = false;    // for some change lists, or hold loops
+  bool needs_attempt = false;    // for some change lists, draw, or hold loops
 };
 
 // Of the turns of a loop, as far as its paths tell.

@@ -22,7 +22,7 @@ class ObjectStep : public CellStep {
   PyObject* object() const { return object_; }
 
  protected:
-  virtual bool is_for(PyObject*) const { return true; }
+  virtual bool is_for(PyObject*) { return true; }
 
  private:
   PyObject* object_ = nullptr;
@@ -37,7 +37,7 @@ inline bool is_sequence(PyObject* object) {
 
 class SequenceStep : public ObjectStep {
  protected:
-  bool is_for(PyObject* object) const override { return is_sequence(object); }
+  bool is_for(PyObject* object) override { return is_sequence(object); }
 };
 
 // An element, by the cell that has its place.
@@ -57,7 +57,7 @@ class ListChangeStep : public ObjectStep {
   ListChangeStep(int32_t place, Attempt& attempt) : attempt_(attempt), place_(place) {}
 
  protected:
-  bool is_for(PyObject* object) const override { return PyList_CheckExact(object); }
+  bool is_for(PyObject* object) override { return PyList_CheckExact(object); }
   // Of an element that is a number, so that it may be dropped at once; none: it is another object.
   std::optional<Py_ssize_t> place(const Cell* cells) const;
   Attempt& attempt_;
@@ -89,7 +89,7 @@ class AppendStep final : public ObjectStep {
   bool run(Cell* cells) override;
 
  protected:
-  bool is_for(PyObject* object) const override { return PyList_CheckExact(object); }
+  bool is_for(PyObject* object) override { return PyList_CheckExact(object); }
 
  private:
   const Number value_;

@@ -159,7 +159,7 @@ bool Stretch::turns(std::span<Variable> variables, Items& items, int64_t most, M
   for (size_t k = 0; k < turns_.size(); ++k) {
     const size_t i = likely_first(k, std::min(likely_, turns_.size() - 1));
     Turn& turn = *turns_[i].turn;
-    made.turns = turn.run(variables, items, most, made.more, undo_);
+    made.turns = turn.run(variables, items, most, made.more, undo_, draws_);
     if (made.turns == 0) continue;
     made.is_slow = turn.is_slow();
     made.was_long = turn.was_long();
@@ -172,7 +172,7 @@ bool Stretch::turns(std::span<Variable> variables, Items& items, int64_t most, M
 bool Stretch::turns_of_numbers(std::span<Variable> variables, Items& items, int64_t most,
                                Made& made) {
   const auto run = [&](Body& body) {
-    const Body::Result result = body.run(variables, items, most, undo_);
+    const Body::Result result = body.run(variables, items, most, undo_, draws_);
     made = {.turns = result.made, .more = result.more, .was_long = result.was_long};
     return result.fits;
   };
@@ -210,6 +210,7 @@ bool Stretch::run(std::span<Ref> variables, Items& items, Ref& item, Result& res
   std::vector<std::pair<std::optional<Type>, Cell>> before;
   for (const Variable& variable : state) before.emplace_back(variable.type, variable.number);
   const bool more = run(state, items, starts, result);
+  draws_.let_go();
   // All that is replaced stays until then, for cells may have the address of it.
   std::vector<Ref> changed(variables.size());
   for (size_t k = 0; k < variables.size(); ++k) {

@@ -68,13 +68,14 @@ class Learning {
 
 class Stretch {
  public:
-  // `undo`: where what turns write over is kept.
+  // `undo`, `draws`: where what turns write over is kept, and what they draw.
   Stretch(Learning& learning, const std::vector<std::unique_ptr<Path>>& all,
-          std::shared_ptr<const Changes> changes, Undo& undo)
+          std::shared_ptr<const Changes> changes, Undo& undo, Draws& draws)
       : learning_(learning),
         all_paths_(all),
         changes_(std::move(changes)),
         undo_(undo.is_open() ? &undo : nullptr),
+        draws_(draws),
         paths_(learning.paths()),
         replayed_(learning.unlearned()) {}
   ~Stretch() { forget(); }
@@ -117,6 +118,7 @@ class Stretch {
   const std::vector<std::unique_ptr<Path>>& all_paths_;
   const std::shared_ptr<const Changes> changes_;
   Undo* const undo_;
+  Draws& draws_;
   const size_t paths_;
   const int64_t replayed_;
   std::vector<Learned> turns_;

@@ -206,16 +206,16 @@ bool Turn::take(std::span<const Variable> variables) {
 bool Turn::run_code() {
   const bool done = code_.run() != Code::kFailed;
   if (attempt_ && done) attempt_->is_done();
-  if (attempt_ && !done) attempt_->take_back(0);
+  if (attempt_ && !done) attempt_->take_back();
   return done;
 }
 
-int64_t Turn::run(std::span<Variable> variables, Items& items, int64_t most, bool& more,
-                  Undo* undo) {
+int64_t Turn::run(std::span<Variable> variables, Items& items, int64_t most, bool& more, Undo* undo,
+                  Draws& draws) {
   bound_.undo = undo;
   was_long_ = false;
   if (is_too_long_ || !take(variables)) return 0;
-  if (attempt_) attempt_->begin();
+  if (attempt_) attempt_->begin(draws);
   if (!take_arrays(variables, items)) {
     let_go_of_arrays();
     return 0;

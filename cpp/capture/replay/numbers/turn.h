@@ -41,7 +41,8 @@ class Turn {
   // Runs as many turns as are this one's, at most so many; their number. Each but the first takes
   // what the one before it gave, and the next item: `more` is whether there is one, in the last of
   // the variables. What they write over is kept in `undo`, unless that is null.
-  int64_t run(std::span<Variable> variables, Items& items, int64_t most, bool& more, Undo* undo);
+  int64_t run(std::span<Variable> variables, Items& items, int64_t most, bool& more, Undo* undo,
+              Draws& draws);
   // Whether it was stopped since others are to have their chance.
   bool was_long() const { return was_long_; }
 

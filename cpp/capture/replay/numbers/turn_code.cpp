@@ -5,6 +5,7 @@
 
 #include "capture/library/library.h"
 #include "capture/replay/loop.h"
+#include "capture/replay/numbers/draw_step.h"
 #include "capture/replay/numbers/graph_code.h"
 #include "capture/replay/numbers/object_steps.h"
 #include "capture/replay/numbers/operators.h"
@@ -66,7 +67,7 @@ bool looks_into(StepOp op) {
 bool TurnCode::needs_attempt() const {
   int appends = 0;
   for (const auto& [path, step] : steps_) {
-    if (step->op == StepOp::loop_) return true;
+    if (step->op == StepOp::loop_ || step->op == StepOp::call_random_) return true;
     if (step->op != StepOp::effect_) continue;
     if (object(path->operands(*step)[1]) != list_method("extend") || ++appends > 1) return true;
   }
@@ -174,6 +175,8 @@ bool TurnCode::append(const Path& path, const Step& step) {
     case StepOp::call_:
       if (iterates(p)) return true;
       break;
+    case StepOp::call_random_:
+      return drawn(p);
     case StepOp::item_:
     case StepOp::operator_:
     case StepOp::guard_length_:
@@ -457,6 +460,22 @@ bool TurnCode::boxed(int32_t result, std::optional<Operator> op, int32_t callee,
   const Typed made = new_typed();
   append_object_step<BoxedStep>(callee, op, arguments, made);
   return define(result, made);
+}
+
+bool TurnCode::drawn(const int32_t* p) {
+  const int32_t count = p[2], names = p[3 + count];
+  if (attempt() == nullptr || !is_same(p[1]) || object(p[1]) == nullptr) return false;
+  std::vector<Number> arguments;
+  for (int32_t i = 0; i < count; ++i) {
+    const auto each = number(p[3 + i]);
+    if (!each) return false;
+    arguments.push_back(*each);
+  }
+  const Typed made = new_typed();
+  append_object_step<DrawStep>(p[1], std::move(arguments),
+                               names < 0 ? nullptr : path_->object(names), made, *attempt());
+  has_written_ = true;
+  return define(p[0], made);
 }
 
 std::optional<Number> TurnCode::index(int32_t reg) {

@@ -190,6 +190,8 @@ class TurnCode {
 
   // max, min, abs, and the array of an element, for which that stands; other functions of numbers.
   bool called(const int32_t* p);
+  // A number that a generator draws.
+  bool drawn(const int32_t* p);
   bool boxed(int32_t result, std::optional<Operator> op, int32_t callee,
              const std::vector<Number>& arguments);
 

@@ -27,7 +27,9 @@ FETCHES = frozenset(
     + "attribute getattr class_attribute class_order".split()
 )
 #: steps that make something new of what they are given
-COMPUTES = frozenset("run operator call own tuple list slice set dict string format".split())
+COMPUTES = frozenset(
+    "run operator call call_random own tuple list slice set dict string format".split()
+)
 LOOKS = frozenset(
     "at argument constant shape item iterate forget loop lend put require commit".split()
 )
@@ -265,7 +267,7 @@ def _origins_of(step: tuple[Any, ...], origins: dict[int, Origins], looks: Looks
         return _union(origins, rest[1:]) if looks.is_list(step[1]) else NOWHERE
     if name in ("item", "iterate"):
         return origins[rest[0]]
-    if name == "call":
+    if name in ("call", "call_random"):  # a choice is one of what it is given
         return _union(origins, [rest[0], *rest[1]])
     if name in ("tuple", "list", "set", "dict", "slice"):
         return _union(origins, rest[0])

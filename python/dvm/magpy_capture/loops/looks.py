@@ -80,6 +80,8 @@ class Looks:
             self._operator(*rest)
         elif name == "call":
             self._call(*rest)
+        elif name == "call_random":
+            self._into(rest[2])
         elif name in ("format", "cached"):
             self._into(rest[1:2])
         elif name in ("set", "string"):
