@@ -8,8 +8,8 @@ namespace dvm::capture {
 namespace {
 
 constexpr int64_t kRecordedLast = 2;
-// Turns that are worth it: of the outermost loop, which may be unrolled where it is a short one, and
-// of one within another.
+// Turns that are worth it: of the outermost loop, which may be unrolled where it is a short one,
+// and of one within another.
 constexpr int64_t kFewest = 32, kFewestWithin = 8;
 
 }  // namespace
