@@ -11,62 +11,10 @@ call 20. Times are the thread's. --force: under `force_capture`.
 from __future__ import annotations
 
 import argparse
-import copy
-import time
-import warnings
-from collections.abc import Callable
-from typing import Any, NamedTuple
+import functools
 
-import numpy as np
-from benchmarks.scripts.programs import SCRIPTS, Script
-
-import dvm
-
-AHEAD_BY = 20
-MOST = 1.15  # from then on
-
-
-def call(function: Callable[..., Any], arguments: tuple[Any, ...]) -> tuple[float, Any]:
-    own = copy.deepcopy(arguments)
-    begin = time.thread_time()
-    value = function(*own)
-    return 1e3 * (time.thread_time() - begin), value
-
-
-def are_alike(a: Any, b: Any) -> bool:
-    """Sums of arrays may differ in the last bits, and what is computed from them."""
-    if isinstance(a, (list, tuple)):
-        return len(a) == len(b) and all(map(are_alike, a, b))
-    if isinstance(a, (float, complex, np.ndarray, np.generic)):
-        return bool(np.allclose(a, b, rtol=1e-6, atol=1e-9, equal_nan=True))
-    return bool(a == b)
-
-
-class Row(NamedTuple):
-    plain: float
-    captures: int
-    hits: int
-    first: float  # calls, over plain ones
-    later: float
-    differs: bool
-    reasons: list[str]
-
-
-def measured(script: Script, calls: int) -> Row:
-    compiled = dvm.compile(script.function)
-    plain, taken, differs = [], [], False
-    for number in range(calls):
-        arguments = script.arguments(number, script.size)
-        pair = [call(each, arguments) for each in (script.function, compiled)]
-        plain.append(pair[0][0])
-        taken.append(pair[1][0])
-        differs = differs or not are_alike(pair[0][1], pair[1][1])
-    first, later = (
-        sum(taken[part]) / sum(plain[part]) for part in (slice(AHEAD_BY), slice(AHEAD_BY, None))
-    )
-    stats = compiled.stats
-    reasons = list(map(str, compiled.fallback_reasons))
-    return Row(np.median(plain), stats.captures, stats.hits, first, later, differs, reasons)
+from benchmarks.scripts.measure import report
+from benchmarks.scripts.programs import SCRIPTS
 
 
 def main() -> None:
@@ -75,26 +23,12 @@ def main() -> None:
     parser.add_argument("--calls", type=int, default=40)
     parser.add_argument("--force", action="store_true")
     options = parser.parse_args()
-    warnings.simplefilter("ignore")
-    print(f"{'':22}{'plain ms':>9}{'captures':>9}{'hits':>5}{'first 20':>9}{'later':>7}")
-    rows = {}
-    with dvm.stance("force_capture" if options.force else "default"):
-        for name in filter(lambda name: options.only in name, SCRIPTS):
-            row = rows[name] = measured(SCRIPTS[name], options.calls)
-            notes = ["ahead" if row.first < 1 else "", "DIFFERS" if row.differs else ""]
-            print(
-                f"{name:22}{row.plain:9.2f}{row.captures:9}{row.hits:5}{row.first:9.2f}"
-                f"{row.later:7.2f}  {' '.join(notes)}",
-                flush=True,
-            )
-            for reason in row.reasons:
-                print(f"    {reason}")
-    ahead = sum(row.first < 1 for row in rows.values())
-    slow = [name for name, row in rows.items() if row.later > MOST]
-    print(f"{ahead} of {len(rows)} ahead by call {AHEAD_BY}; above {MOST} from then on: {slow}")
-    different = [name for name, row in rows.items() if row.differs]
-    if different:
-        raise SystemExit(f"other values than plain: {different}")
+    programs = {
+        name: (each.function, functools.partial(each.arguments, size=each.size))
+        for name, each in SCRIPTS.items()
+        if options.only in name
+    }
+    report(programs, options.calls, "force_capture" if options.force else "default")
 
 
 if __name__ == "__main__":

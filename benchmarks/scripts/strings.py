@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from benchmarks.loops import longest_common
 from benchmarks.scripts.program import letters, script
 
 
@@ -17,16 +18,7 @@ def edit_distance(a, b):
     return row[-1]
 
 
-@script(70, 8, lambda r, n: (letters(r, "ACGT", n), letters(r, "ACGT", n)))
-def common_subsequence(a, b):
-    table = np.zeros((len(a) + 1, len(b) + 1), dtype=int)
-    for i in range(len(a)):
-        for j in range(len(b)):
-            if a[i] == b[j]:
-                table[i + 1, j + 1] = table[i, j] + 1
-            else:
-                table[i + 1, j + 1] = max(table[i, j + 1], table[i + 1, j])
-    return table[-1, -1]
+script(70, 8, lambda r, n: (letters(r, "ACGT", n), letters(r, "ACGT", n)))(longest_common)
 
 
 @script(60, 8, lambda r, n: (letters(r, "ACGT", n), letters(r, "ACGT", n)))

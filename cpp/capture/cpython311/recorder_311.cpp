@@ -126,9 +126,7 @@ class Recorder {
 
   void before_opcode(PyFrameObject* frame, Followed& top) {
     const DvmFrameView f = dvm_frame_view(frame);
-    const bool may_skip = record_.may_skip_turns() && previous_ == nullptr && is_called_plainly() &&
-                          waiting_.empty() && !record_.endings().any();
-    if (may_skip &&
+    if (record_.may_skip_turns() && top.frame.is_at_turn(f) && may_run_untraced() &&
         skipped_.begin(frame, top.frame, f, frames_.size() == 1, record_.wanted_turns())) {
       return;
     }
@@ -136,10 +134,12 @@ class Recorder {
     may_have_dropped_ = may_have_dropped_ || may_drop(f, record_.lifetimes());
   }
 
-  // Whether each frame was called by the one below, whose call ends with it.
-  bool is_called_plainly() const {
-    return std::ranges::all_of(
-        frames_, [](const Followed& f) { return f.generator == kNoNode && !f.called_back; });
+  // Whether nothing but its own frames would miss the trace events of some turns. Each of these was
+  // called by the one below, whose call ends with it.
+  bool may_run_untraced() const {
+    return previous_ == nullptr && waiting_.empty() && !record_.endings().any() &&
+           std::ranges::all_of(
+               frames_, [](const Followed& f) { return f.generator == kNoNode && !f.called_back; });
   }
 
   // The recording is over, but keeps what it has seen, until the program drops it and could see

@@ -11,8 +11,8 @@ class SkippedTurns {
  public:
   bool is_on() const { return frame_ != nullptr; }
   bool is_of(PyFrameObject* frame) const { return frame == frame_; }
-  // If the frame is at a turn of its innermost loop that has many more before the last ones, or
-  // before one that is wanted: they are skipped from here on. `is_outermost`: the frame is the
+  // The frame is at a turn of its innermost loop. If that has many more before the last ones, or
+  // before one that is wanted, they are skipped from here on. `is_outermost`: the frame is the
   // function's own.
   bool begin(PyFrameObject* frame, FrameRecorder& recorder, const DvmFrameView& f,
              bool is_outermost, std::span<const int64_t> wanted);

@@ -16,7 +16,6 @@ constexpr int64_t kFewest = 32, kFewestWithin = 8;
 
 bool SkippedTurns::begin(PyFrameObject* frame, FrameRecorder& recorder, const DvmFrameView& f,
                          bool is_outermost, std::span<const int64_t> wanted) {
-  if (!recorder.is_at_turn(f)) return false;
   is_outermost = is_outermost && recorder.loops() == 1;
   // What leaves a loop within another one, or within a call, would be what the recording lacks.
   if (!is_outermost && recorder.is_left_early()) return false;
