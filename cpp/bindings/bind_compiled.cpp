@@ -2,6 +2,7 @@
 #include <pybind11/stl.h>
 
 #include <optional>
+#include <utility>
 
 #include "bindings/bindings.h"
 #include "bindings/compiled_type.h"
@@ -11,8 +12,10 @@
 #include "bindings/reports.h"
 #include "capture/cpython311/instance_dict.h"
 #include "capture/in_flight.h"
+#include "capture/library/library.h"
+#include "capture/library/overlap.h"
+#include "capture/library/strided.h"
 #include "capture/numpy/index_places.h"
-#include "capture/numpy/layout.h"
 #include "capture/path/explain_step.h"
 #include "capture/path/reasons.h"
 #include "capture/replay/loop.h"
@@ -26,6 +29,16 @@ namespace {
 
 using capture::CompiledFunction;
 using capture::Path;
+
+// The rank of an array of any library, and how it lies in memory.
+std::pair<int, capture::AxisOrder> order_of(py::handle object) {
+  const capture::Library* const library = capture::library_of(object.ptr());
+  if (library == nullptr) throw py::type_error("expected an array");
+  const capture::ArrayView view = library->view(object.ptr());
+  if (view.rank > core::kMaxRank) throw py::value_error("an array of too many axes");
+  return {view.rank, capture::order_of({view.rank, view.shape, view.strides, view.item_bytes,
+                                        view.has(capture::kCContiguous)})};
+}
 
 // dvm.magpy_capture's function (compiled, recording, arguments) -> PathSpec.
 py::object& lower_hook() {
@@ -287,21 +300,16 @@ void bind_compiled(py::module_& module) {
     return py::reinterpret_borrow<py::object>(found ? found : missing());
   });
   module.def("layout", [](py::handle object) {
-    if (!PyArray_Check(object.ptr())) throw py::type_error("expected an array");
-    auto* array = reinterpret_cast<PyArrayObject*>(object.ptr());
-    if (PyArray_NDIM(array) > core::kMaxRank) throw py::value_error("an array of too many axes");
-    const capture::AxisOrder order = capture::layout_of(array);
-    py::tuple axes(PyArray_NDIM(array));
+    const auto [rank, order] = order_of(object);
+    py::tuple axes(rank);
     for (size_t i = 0; i < axes.size(); ++i) axes[i] = static_cast<int>(order.axes[i]);
     return py::make_tuple(capture::to_string(order.layout), axes);
   });
-  module.def("repeated_axes", [](py::handle object) {
-    if (!PyArray_Check(object.ptr())) throw py::type_error("expected an array");
-    return capture::layout_of(reinterpret_cast<PyArrayObject*>(object.ptr())).repeated;
-  });
-  module.def("is_overlapping", [](py::handle object) {
-    if (!PyArray_Check(object.ptr())) throw py::type_error("expected an array");
-    return capture::layout_of(reinterpret_cast<PyArrayObject*>(object.ptr())).overlapping;
+  module.def("repeated_axes", [](py::handle object) { return order_of(object).second.repeated; });
+  module.def("is_overlapping",
+             [](py::handle object) { return order_of(object).second.overlapping; });
+  module.def("may_overlap", [](py::handle one, py::handle other) {
+    return capture::may_overlap(one.ptr(), other.ptr());
   });
   if (PyModule_AddFunctions(module.ptr(), capture::index_functions) < 0) {
     throw py::error_already_set();

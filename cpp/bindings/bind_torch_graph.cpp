@@ -16,6 +16,7 @@
 #include "bindings/reports.h"
 #include "bindings/torch_host.h"
 #include "bindings/torch_layouts.h"
+#include "bindings/torch_library.h"
 #include "bindings/torch_ranges.h"
 #include "bindings/torch_tensors.h"
 #include "bindings/torch_weights.h"
@@ -478,6 +479,12 @@ const runtime::Plan* plan_of_torch_graph(py::handle object) {
 void bind_torch_graph(py::module_& module) {
   module.def("use_torch", &use_torch, py::arg("tensor"), py::arg("parameter"),
              py::arg("forward_mode"), py::arg("examples"));
+  module.def("capture_torch", &capture_torch, py::arg("tensor"), py::arg("parameter"),
+             py::arg("elements_of"), py::arg("is_grad_enabled"));
+  module.def("is_plain_tensor", [](py::handle tensor) {
+    runtime::BufferView view;
+    return view_tensor(tensor.ptr(), view) && !is_negated(tensor.ptr());
+  });
   module.def("use_placement", &use_placement, py::arg("place_copy"));
   module.def("forget_packed", &TorchWeights::forget, py::arg("tensors"),
              "Forget what products packed of memory that one of the tensors lies in.");

@@ -186,6 +186,9 @@ class PathParser {
     }
     segment->flags = item().cast<int32_t>();
     segment->only_warns = item().cast<int32_t>();
+    const auto name = item().cast<std::string>();
+    segment->library = capture::library_named(name);
+    DVM_CHECK(segment->library != nullptr, "no library of arrays is called " + name);
     path_.segments.push_back(std::move(segment));
     return static_cast<int32_t>(path_.segments.size()) - 1;
   }

@@ -129,6 +129,8 @@ def compile(
         from dvm import magpy_capture, repro  # noqa: F401
         from dvm.explaining import inspection  # noqa: F401
 
+        magpy_capture.look_around()
+
     compiled = _dvm.compile(fn)
     # functools.update_wrapper but for __wrapped__, which the native type itself answers.
     for attribute in functools.WRAPPER_ASSIGNMENTS:
@@ -244,6 +246,8 @@ def _lower(
     from dvm import magpy_capture, repro
     from dvm.explaining import inspection
 
+    if magpy_capture.look_around():
+        return None  # it was recorded before anybody knew what tensors are
     if compiled.moved_from is not None and not compiled.moved_from.has(compiled):
         return None
     # A recording is many objects; to look through them again and again takes a fifth of the time.

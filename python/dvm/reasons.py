@@ -61,6 +61,7 @@ def may_be_cut_at(reason: str) -> bool:
 # ---- what to do
 
 AT_ONCE = 'to capture at once, whatever that costs, call it under dvm.stance("force_capture")'
+BY_DYNAMO = "compile it with dvm.torch.compile, by way of torch.compile"
 STRAIGHT = "compile the straight part of the computation as a function of its own"
 LIST = "docs/ops.md lists the operations and dtypes that compile"
 ORDER = "leave the memory order at its default"
@@ -404,9 +405,12 @@ NEEDS_INT = Row("{!r} where an int is needed", LITERALS)
 
 # ---- torch
 
-TENSORS_OF_TORCH = Row(
-    "a function on tensors of PyTorch", "compile it with dvm.torch.compile, or its module"
-)
+FOREIGN_ARRAY = Row("an array of {} that is no plain one: {}", BY_DYNAMO)
+GRADIENTS = Row("gradients of tensors of PyTorch", "call it within torch.no_grad(), or " + BY_DYNAMO)
+TORCH_FORM = Row("{} in this form: {}", BY_DYNAMO)
+TORCH_ORDER = Row("the memory order of what {} gives", BY_DYNAMO)
+TORCH_WRITE = Row("a write into a tensor of PyTorch", BY_DYNAMO)
+TWO_LIBRARIES = Row("arrays of {} and of {} in one function", BY_DYNAMO)
 
 # ---- own memory
 

@@ -29,14 +29,18 @@ class Library {
 
   // ---- what its objects are; `array` below is one of `array_type` or of a class derived from it
 
+  std::string_view name;  // of its module in Python
   PyTypeObject* array_type = nullptr;
-  PyTypeObject* scalar_type = nullptr;  // of what an array gives for one element
+  // Of what an array gives for one element; null: an array.
+  PyTypeObject* scalar_type = nullptr;
   ArrayFields fields;                   // where they can be read from outside
   ScalarFields scalars;                 // likewise
   size_t number = 0;                    // among all, in signature words; add_library() sets it
 
   bool is_array(PyObject* object) const { return PyObject_TypeCheck(object, array_type); }
-  bool is_scalar(PyObject* object) const { return PyObject_TypeCheck(object, scalar_type); }
+  bool is_scalar(PyObject* object) const {
+    return scalar_type != nullptr && PyObject_TypeCheck(object, scalar_type);
+  }
 
   virtual Signature signature_of(PyObject* array) const = 0;
   // Whether the elements lie densely in this order; of no more than core::kMaxRank axes.
@@ -166,6 +170,13 @@ inline const Library* exact_library_of(PyObject* object) {
 inline const Library* open_library_of(PyObject* object) {
   for (const Library* library : libraries()) {
     if (Py_IS_TYPE(object, library->fields.type)) return library;
+  }
+  return nullptr;
+}
+// By the name of its module; null: there is none.
+inline const Library* library_named(std::string_view name) {
+  for (const Library* library : libraries()) {
+    if (library->name == name) return library;
   }
   return nullptr;
 }

@@ -1,8 +1,9 @@
 // The words of signatures (replay/signature.h), those of arrays as their libraries write them.
 //
 // Of an array, from bit 0: tag (8 bits) | dtype (8) | rank (4) | layout (4) | axes, three bits each
-// (24) | repeated axes, one bit each (8) | overlapping (1) | the library's number (7). Of one that
-// the core has no type for: tag (8) | rank (8) | flags, ... | the library's number (7).
+// (24) | repeated axes, one bit each (8) | overlapping (1) | what the library says besides (4) | the
+// library's number (3). Of one that
+// the core has no type for: tag (8) | rank (8) | flags, ... | the library's number (3).
 #pragma once
 
 #include <cstdint>
@@ -17,7 +18,7 @@ using Signature = uint64_t;
 
 enum class Argument : uint8_t { array, foreign, floating, integer, object, other };
 
-inline constexpr int kLibraryBit = 57;
+inline constexpr int kOwnBit = 57, kLibraryBit = 61;
 
 inline Argument argument_of(Signature s) { return static_cast<Argument>(s & 0xff); }
 // Of an array:
@@ -25,6 +26,7 @@ inline core::DType dtype_of(Signature s) { return static_cast<core::DType>(s >> 
 inline int rank_of(Signature s) { return static_cast<int>(s >> 16 & 0xf); }
 inline Layout layout_of(Signature s) { return static_cast<Layout>(s >> 20 & 0xf); }
 AxisOrder order_of(Signature s);
+inline unsigned own_bits_of(Signature s) { return static_cast<unsigned>(s >> kOwnBit & 0xf); }
 // Of an array, foreign or not:
 inline size_t library_number_of(Signature s) { return s >> kLibraryBit; }
 

@@ -59,6 +59,7 @@ bool same_dtype(PyArray_Descr* first, PyArray_Descr* second) {
 class NumpyLibrary final : public Library {
  public:
   NumpyLibrary() {
+    name = "numpy";
     array_type = &PyArray_Type;
     scalar_type = &PyGenericArrType_Type;
     using Fields = PyArrayObject_fields;

@@ -10,7 +10,7 @@ values     what is known of each value
 path       the steps of a path, its registers and guards; the graph and its segments; the ledger
 tensors    arrays of any library: memory, views, writes, reductions
 objects    objects of the caller and of the program: containers, instances, identity
-meanings   what functions mean: Python's own, and NumPy's
+meanings   what functions mean: Python's own, NumPy's and PyTorch's
 walk       the way through the events: calls, operators, lookups, branches; the end of the path
 loops      turns of a loop as one body
 """
@@ -26,19 +26,29 @@ from dvm.annotating import annotated_leaves, leaf_packages
 from dvm.magpy_capture.loops.histories import LoopHistories
 from dvm.magpy_capture.lower import lower as lower_recording
 from dvm.magpy_capture.meanings.numpy.tables import leaves
+from dvm.magpy_capture.meanings.torch import arrival
 from dvm.magpy_capture.path.spec import NotCapturable, OutOfTime, PathSpec
 from dvm.magpy_capture.path.varying import ValueHistory
 
-__all__ = ["NotCapturable", "OutOfTime", "PathSpec", "lower", "refresh_leaves"]
+__all__ = ["NotCapturable", "OutOfTime", "PathSpec", "look_around", "lower", "refresh_leaves"]
 
 
 def refresh_leaves() -> None:
     """Tell the recorder which functions it must not enter."""
     _dvm.set_leaf_packages(leaf_packages())
-    _dvm.set_leaves([*leaves(), *annotated_leaves()])
+    _dvm.set_leaves([*leaves(), *arrival.leaves(), *annotated_leaves()])
 
 
 refresh_leaves()
+
+
+def look_around() -> bool:
+    """Whether PyTorch has come since; then its tensors are arrays from here on."""
+    if not arrival.has_arrived():
+        return False
+    arrival.welcome()
+    refresh_leaves()
+    return True
 
 
 def lower(compiled: Any, recording: dict[str, Any], nanos: int | None = None) -> PathSpec:

@@ -7,37 +7,38 @@ from typing import Any
 from dvm.magpy_capture.library import Library
 from dvm.magpy_capture.meanings.numpy.library import NUMPY
 
-LIBRARIES: tuple[Library, ...] = (NUMPY,)
-#: of their modules
-NAMES = frozenset(library.name for library in LIBRARIES)
-#: classes of their arrays and scalars
-ARRAYS: tuple[type, ...] = tuple(library.array for library in LIBRARIES)
-SCALARS: tuple[type, ...] = tuple(library.scalar for library in LIBRARIES)
+#: NumPy, and PyTorch once a program brings it along (meanings/torch). What is told by classes below
+#: has NumPy alone: PyTorch has tensors for scalars, and no objects of these other kinds.
+LIBRARIES: list[Library] = [NUMPY]
+#: of modules whose functions nobody looks into
+NAMES = frozenset({NUMPY.name})
+#: classes of scalars
+SCALARS: tuple[type, ...] = (NUMPY.scalar,)
 #: classes of scalars with fields, and of those whose operators run no other code
-FIELDS: tuple[type, ...] = tuple(library.fields for library in LIBRARIES)
-PLAIN_SCALARS = frozenset[type]().union(*(library.plain_scalars for library in LIBRARIES))
+FIELDS: tuple[type, ...] = (NUMPY.fields,)
+PLAIN_SCALARS = NUMPY.plain_scalars
 #: functions that make new arrays, or numbers, of what is in a list
-OF_LISTS = frozenset[Any]().union(*(library.of_lists for library in LIBRARIES))
+OF_LISTS = NUMPY.of_lists
 #: classes of generators of random numbers, and those of the global ones
-GENERATORS: tuple[type, ...] = tuple(kind for library in LIBRARIES for kind in library.generators)
-GLOBAL_GENERATORS: tuple[type, ...] = tuple(library.generators[0] for library in LIBRARIES)
+GENERATORS: tuple[type, ...] = NUMPY.generators
+GLOBAL_GENERATORS: tuple[type, ...] = NUMPY.generators[:1]
 #: classes of objects that say what a dtype is like, and of functions in Python of a library's own
-FACTS: tuple[type, ...] = tuple(kind for library in LIBRARIES for kind in library.facts)
-FUNCTION_TYPES = tuple(kind for library in LIBRARIES for kind in library.function_types)
+FACTS: tuple[type, ...] = NUMPY.facts
+FUNCTION_TYPES = NUMPY.function_types
 #: what reads a clock for some of its arguments
-CLOCKS_OF: tuple[Any, ...] = tuple(each for library in LIBRARIES for each in library.clocks)
+CLOCKS_OF: tuple[Any, ...] = NUMPY.clocks
 #: classes of whole numbers and of floats among the scalars
-INTEGERS: tuple[Any, ...] = tuple(library.integer for library in LIBRARIES)
-INEXACT: tuple[Any, ...] = tuple(library.inexact for library in LIBRARIES)
+INTEGERS: tuple[Any, ...] = (NUMPY.integer,)
+INEXACT: tuple[Any, ...] = (NUMPY.inexact,)
 #: classes of their elementwise functions
-ELEMENTWISE: tuple[Any, ...] = tuple(library.elementwise for library in LIBRARIES)
+ELEMENTWISE: tuple[Any, ...] = (NUMPY.elementwise,)
 #: classes of objects that never change: functions, dtypes
-UNCHANGING: tuple[Any, ...] = tuple(kind for library in LIBRARIES for kind in library.unchanging)
+UNCHANGING: tuple[Any, ...] = NUMPY.unchanging
 
 #: those whose objects are equal where they say the same: dtypes
-EQUALS: tuple[Any, ...] = tuple(library.dtype for library in LIBRARIES)
+EQUALS: tuple[Any, ...] = (NUMPY.dtype,)
 #: those whose objects say how an array is, and no more
-DESCRIBING: tuple[Any, ...] = tuple(kind for library in LIBRARIES for kind in library.describing)
+DESCRIBING: tuple[Any, ...] = NUMPY.describing
 
 
 def is_of_library(module: Any) -> bool:
@@ -64,7 +65,7 @@ def library_of(value: Any) -> Library:
         TypeError: if it is neither.
     """
     for library in LIBRARIES:
-        if issubclass(type(value), (library.array, library.scalar)):
+        if issubclass(type(value), library.classes):
             return library
     raise TypeError(type(value))
 
@@ -81,7 +82,11 @@ def is_held(scalar: Any) -> bool:
 
 def is_array(value: Any) -> bool:
     """Whether it is an array of any class; `isinstance` would ask an object of the user's."""
-    return issubclass(type(value), ARRAYS)
+    return is_array_class(type(value))
+
+
+def is_array_class(kind: type) -> bool:
+    return any(issubclass(kind, library.array) for library in LIBRARIES)
 
 
 def is_scalar(value: Any) -> bool:
@@ -91,7 +96,7 @@ def is_scalar(value: Any) -> bool:
 
 def is_plain_array(value: Any) -> bool:
     """Whether it is an array of a library's own class, and of none that is derived from it."""
-    return type(value) in ARRAYS
+    return any(type(value) in library.plain for library in LIBRARIES)
 
 
 def is_single(value: Any) -> bool:

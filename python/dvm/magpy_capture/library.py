@@ -31,12 +31,28 @@ class Library(Protocol):
     # ---- what its objects are
 
     @property
+    def rules(self) -> str:
+        """The part that has its rules (tensors/rules.py)."""
+
+    @property
     def array(self) -> type:
         """The class of its arrays."""
 
     @property
     def scalar(self) -> type:
         """The class of its scalars: what an array gives for one element."""
+
+    @property
+    def classes(self) -> tuple[type, ...]:
+        """Of its arrays and scalars."""
+
+    @property
+    def plain(self) -> tuple[type, ...]:
+        """The class of its arrays, and those whose arrays are like it in all they do."""
+
+    @property
+    def has_scalars(self) -> bool:
+        """Whether it gives scalars in place of arrays of rank 0."""
 
     @property
     def integer(self) -> type:
@@ -84,6 +100,10 @@ class Library(Protocol):
         """Whether it is a dtype of which the core tells equal ones."""
 
     @property
+    def has_foreign(self) -> bool:
+        """Whether the host computes with those of its arrays that no Graph can hold."""
+
+    @property
     def bare(self) -> tuple[type, ...]:
         """Classes of arrays whose whole content is their own memory."""
 
@@ -96,6 +116,9 @@ class Library(Protocol):
     def fits_graph(self, seen: Any) -> bool:
         """Whether it is an array that the Graph can hold."""
 
+    def is_writeable(self, array: Array) -> bool:
+        """Whether the program may write into it."""
+
     def is_held(self, scalar: Any) -> bool:
         """Whether it is a scalar whose dtype the Graph has."""
 
@@ -104,6 +127,9 @@ class Library(Protocol):
 
     def class_of(self, dtype: str, is_scalar: bool) -> type:
         """The class of its arrays, or of its scalars, of that dtype."""
+
+    def strides(self, array: Array) -> tuple[int, ...]:
+        """How far the elements along each axis lie apart, in any unit."""
 
     def layout(self, array: Array) -> tuple[str, tuple[int, ...]]:
         """How the array lies in memory ("c_contiguous", ...), and its axes in that order."""
@@ -226,6 +252,10 @@ class Library(Protocol):
         """(scalar): what makes another scalar of the dtype."""
 
     # ---- floating-point errors
+
+    @property
+    def tells_errors(self) -> bool:
+        """Whether it warns or raises where floating-point arithmetic has such an error."""
 
     def error_state(self) -> tuple[str, str, str, str]:
         """What the program told it about these: divide, over, under, invalid."""

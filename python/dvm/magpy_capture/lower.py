@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
-import sys
 from typing import Any
 
-from dvm import _dvm, classes, reasons
+from dvm import _dvm, reasons
 from dvm.magpy_capture.libraries import LIBRARIES
 from dvm.magpy_capture.loops.histories import LoopHistories
 from dvm.magpy_capture.lowering import Lowering
@@ -49,8 +48,6 @@ def lower(
             break
         lowering.close()
         spec.steps.clear()
-    if refusal is not None and _has_tensors(recording):
-        refusal = NotCapturable(reasons.TENSORS_OF_TORCH(), refusal.at)
     if refusal is not None:
         spec.reason, spec.reason_at = refusal.reason, refusal.at
         spec.refused_lines = [lowering.walk.own_line, refusal.at[1]]
@@ -65,16 +62,6 @@ def lower(
         spec.steps_before_loop = before.with_lines()
     spec.sizes = lowering.graph.symbol_values
     lowering.close()
-
-
-def _has_tensors(recording: dict[str, Any]) -> bool:
-    """Whether PyTorch's tensors are among the objects that a call met."""
-    torch = sys.modules.get("torch")
-    tensor = getattr(torch, "Tensor", None)
-    # Not isinstance, which asks objects for their __class__: they may see that.
-    return tensor is not None and any(
-        tensor in classes.mro_of(type(node[4])) for node in recording["nodes"]
-    )
 
 
 def _end_in_fallback(steps: Steps, refusal: NotCapturable) -> None:

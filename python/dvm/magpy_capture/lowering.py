@@ -23,7 +23,11 @@ from dvm.magpy_capture.walk.walk import Walk
 
 # Parts and meanings are registered when they are imported.
 HOUSE = Path(__file__).parent
+#: the folder of what is imported once PyTorch is there (meanings/torch/arrival.py)
+LATE = "operations"
 for file in sorted(HOUSE.glob("*/**/*.py")):
+    if file.parent.name == LATE:
+        continue
     name = file.relative_to(HOUSE).with_suffix("").as_posix().replace("/", ".")
     importlib.import_module(f"{__package__}.{name.removesuffix('.__init__')}")
 
@@ -45,6 +49,16 @@ def index(recording: dict[str, Any]) -> None:
     recording["snapshots"] = {id(nodes[node][4]): nodes[node][5] for node in seen}
 
 
+class RulesOfPath:
+    """The rules (tensors/rules.py) of the library whose arrays the path has."""
+
+    def __init__(self, parts: dict[str, Any]) -> None:
+        self._parts = parts
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._parts[self._parts["graph"].library.rules], name)
+
+
 class Lowering:
     """The parts by name. Each is handed those of them that its class names, and no more.
 
@@ -62,6 +76,7 @@ class Lowering:
     def __init__(self) -> None:
         self._parts: dict[str, Any] = {name: kind.__new__(kind) for name, kind in MADE.items()}
         every = {**self._parts, "meanings": self, "library": LIBRARIES[0]}
+        every["rules"] = RulesOfPath(self._parts)
         self._stateful: list[tuple[dict[str, Any], dict[str, Any]]] = []
         for name, part in self._parts.items():
             handed = {need: every[OFFERS.get(NAMED[need], need)] for need in HANDED[name]}
@@ -116,7 +131,10 @@ class Lowering:
 
     def holder(self, meaning: Meaning) -> Any:
         """The part whose method it is; of a function, one that has all that its layer may use."""
-        return self._parts[HOLDERS[meaning]]
+        name = HOLDERS.get(meaning)
+        if name is None:  # registered since
+            name = HOLDERS[meaning] = next(iter(meaning.__annotations__.values()))
+        return self._parts[name]
 
     def handler(self, kind: str) -> Any:
         """What lowers events of that kind."""
@@ -153,10 +171,14 @@ HOLDERS: dict[Meaning, str] = {
 } | {
     value: name for name, kind in PARTS.items() for value in vars(kind).values() if callable(value)
 }
+#: the layer of which functions are registered late
+WITH_LATE_MEANINGS = "TorchPart"
 #: What is made for a lowering: its parts, and for functions of a layer that are no methods one
 #: that is handed all that the layer may use.
 MADE: dict[str, type[Part]] = PARTS | {
-    layer.__name__: layer for layer in LAYERS if layer.__name__ in HOLDERS.values()
+    layer.__name__: layer
+    for layer in LAYERS
+    if layer.__name__ in HOLDERS.values() or layer.__name__ == WITH_LATE_MEANINGS
 }
 #: part -> what it is handed
 HANDED: dict[str, list[str]] = {

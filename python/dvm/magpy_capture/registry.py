@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, Protocol, TypeVar
 
 from dvm.classes import mro_of
-from dvm.magpy_capture.libraries import ARRAYS
+from dvm.magpy_capture.libraries import LIBRARIES
 
 Meaning = Callable[..., Any]
 Handler = TypeVar("Handler", bound=Meaning)
@@ -36,8 +36,17 @@ class Meanings(Protocol):
 SEEING: set[Meaning] = set()
 #: function -> what it means: a method of a part of the lowering
 FUNCTIONS: dict[Any, Meaning] = {}
-#: the same of array methods, by name
-METHODS: dict[str, Meaning] = {}
+#: the same of array methods, by the name of the library and theirs
+METHODS: dict[tuple[str, str], Meaning] = {}
+
+
+def _library_of_method(thing: Any) -> str | None:
+    """The library of whose arrays it is a method."""
+    if isinstance(thing, (types.MethodDescriptorType, types.FunctionType)):
+        for library in LIBRARIES:
+            if getattr(library.array, thing.__name__, None) is thing:
+                return library.name
+    return None
 
 
 def means(*things: Any) -> Callable[[Handler], Handler]:
@@ -45,8 +54,8 @@ def means(*things: Any) -> Callable[[Handler], Handler]:
 
     def register(handler: Handler) -> Handler:
         for thing in things:
-            if isinstance(thing, types.MethodDescriptorType) and thing.__objclass__ in ARRAYS:
-                METHODS[thing.__name__] = handler
+            if (library := _library_of_method(thing)) is not None:
+                METHODS[library, thing.__name__] = handler
             else:
                 FUNCTIONS[thing] = handler
         code = handler.__code__
@@ -65,10 +74,14 @@ CALLS_OF: dict[type, Meaning] = {}
 METHODS_OF: dict[Any, Meaning] = {}
 #: kind of object, by its id -> how one is read: (register, seen, external)
 ADOPTS: dict[int, Meaning] = {}
+#: `__iter__` of a class in Python -> what is gone through: (base)
+ITERATED: dict[Any, Meaning] = {}
 #: kind of context manager -> what entering it means: (manager)
 ENTERED: dict[type, Meaning] = {}
 #: kind of abstract value -> what its attributes are: (base, name, seen)
 ATTRIBUTES_OF: dict[type, Meaning] = {}
+#: name of a library -> the same of its arrays
+ATTRIBUTES_OF_ARRAYS: dict[str, Meaning] = {}
 
 
 def _registers(table: dict[Any, Meaning], keys: Iterable[Any]) -> Callable[[Handler], Handler]:
@@ -102,12 +115,22 @@ def attributes_of(*kinds: type) -> Callable[[Handler], Handler]:
     return _registers(ATTRIBUTES_OF, kinds)
 
 
+def attributes_of_arrays(library: str) -> Callable[[Handler], Handler]:
+    """Register what attributes are, of arrays of the library of that name."""
+    return _registers(ATTRIBUTES_OF_ARRAYS, [library])
+
+
 def adopts(*kinds: type) -> Callable[[Handler], Handler]:
     """Register how objects of these classes are read: the caller's own if they are external.
 
     By id, for a metaclass may say what the hash of a class is.
     """
     return _registers(ADOPTS, map(id, kinds))
+
+
+def iterates(*functions: Any) -> Callable[[Handler], Handler]:
+    """Register what is gone through, for objects whose classes have these for `__iter__`."""
+    return _registers(ITERATED, functions)
 
 
 def entered(*kinds: type) -> Callable[[Handler], Handler]:
@@ -118,7 +141,8 @@ def entered(*kinds: type) -> Callable[[Handler], Handler]:
 def all_meanings() -> set[Meaning]:
     """All that are registered."""
     tables: list[dict[Any, Meaning]] = [FUNCTIONS, METHODS, CALLS, CALLS_OF, METHODS_OF, ADOPTS]
-    return {each for table in (*tables, ATTRIBUTES_OF, ENTERED) for each in table.values()}
+    tables += [ATTRIBUTES_OF, ATTRIBUTES_OF_ARRAYS, ENTERED, ITERATED]
+    return {each for table in tables for each in table.values()}
 
 
 def of_kind(table: dict[type, Meaning], kind: type) -> Meaning | None:

@@ -33,12 +33,12 @@ def operand(b: Builder, value: Any, dtype: str) -> Tensor:
 
 def computing_dtype(_b: Builder, x: Any, y: Any) -> str:
     """What torch promotes two operands to; of a half with a number, f32: it computes so."""
-    dtype = DTYPES[torch.result_type(_stand_in(x), _stand_in(y))]
+    dtype = DTYPES[torch.result_type(stand_in(x), stand_in(y))]
     has_number = not (isinstance(x, Tensor) and isinstance(y, Tensor))
     return "f32" if dtype in HALVES and has_number else dtype
 
 
-def _stand_in(value: Any) -> Any:
+def stand_in(value: Any) -> Any:
     """What torch promotes as it does the value."""
     if isinstance(value, Tensor):
         return torch.empty((1,) * min(value.rank, 1), dtype=TORCH_DTYPES[value.dtype])

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dvm.magpy_capture.libraries import ARRAYS, SCALARS
+from dvm.magpy_capture.libraries import SCALARS, is_array
 from dvm.magpy_capture.loops.recorded_loops import RecordedLoop, variables_at
 
 #: what calls differ in, mostly, where turns have computed with it
@@ -78,7 +78,7 @@ class DataOrigins:
                 continue
             origin, made, _, _, seen, _ = self._nodes[node]
             kind = type(seen)  # an object may see that somebody asks for its __class__
-            if issubclass(kind, ARRAYS) or (
+            if is_array(seen) or (
                 origin == "argument" and changes and issubclass(kind, (*DATA, *SEQUENCES))
             ):
                 return True

@@ -18,7 +18,7 @@ from typing import Any
 
 from dvm import reasons
 from dvm.classes import is_mutable_class
-from dvm.magpy_capture.libraries import ARRAYS
+from dvm.magpy_capture.libraries import is_array
 from dvm.magpy_capture.loops.bodies import effect
 from dvm.magpy_capture.loops.code import Held
 from dvm.magpy_capture.loops.layer import LoopPart
@@ -127,7 +127,7 @@ def _wanted(turns: RecordedLoop, accesses: list[Access], changes: Changes) -> li
     found: dict[Held, Any] = {}
     for each in accesses:
         is_changed = (id(each.base), each.attribute) in changes.attributes
-        is_written = issubclass(type(each.value), ARRAYS) and id(each.value) in changes.arrays
+        is_written = is_array(each.value) and id(each.value) in changes.arrays
         if each.held is not None and (is_changed or is_written):
             found[each.held] = each.base
     names = {held.attribute for held in found}

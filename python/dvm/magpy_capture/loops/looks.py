@@ -15,7 +15,7 @@ import operator
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from dvm.magpy_capture.libraries import ARRAYS
+from dvm.magpy_capture.libraries import is_array_class
 from dvm.magpy_capture.objects.open_lists import holds
 from dvm.magpy_capture.values.kinds import NUMBERS, is_view_type
 
@@ -106,7 +106,7 @@ class Looks:
             self.fetches = True
         if issubclass(kind, (list, tuple)):
             self._lists.add(register)
-        elif issubclass(kind, ARRAYS) or is_view_type(kind):
+        elif is_array_class(kind) or is_view_type(kind):
             self._array(register)
         else:
             self.found |= self._origins.get(register, NOWHERE) - {ELSEWHERE}

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dvm import _dvm, classes, reasons
-from dvm.magpy_capture.libraries import ARRAYS, SCALARS
+from dvm.magpy_capture.libraries import is_array, is_scalar
 from dvm.magpy_capture.loops.code import Held, LoopCode, called, loop_code
 from dvm.magpy_capture.objects.adopted import Unknown
 from dvm.magpy_capture.path.spec import refuse
@@ -171,7 +171,7 @@ def branches_on_values(recording: dict[str, Any], turns: RecordedLoop) -> bool:
 
     def is_computed(node: int) -> bool:
         origin, made, _, _, seen, _ = nodes[node]
-        if isinstance(seen, (*ARRAYS, *SCALARS)):
+        if is_array(seen) or is_scalar(seen):
             return True
         compared = origin == "event" and events[made][0] == "compare"
         return compared and any(map(is_number_or_letter, events[made][2]))

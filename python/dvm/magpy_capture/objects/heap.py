@@ -12,14 +12,14 @@ from collections.abc import Callable
 from collections.abc import Sequence as SequenceOf
 from typing import Any
 
-from dvm import _dvm, reasons
+from dvm import _dvm, classes, reasons
 from dvm.classes import is_mutable_class
 from dvm.magpy_capture.libraries import (
-    ARRAYS,
     fits_graph,
     has_equals,
     is_array,
     is_held,
+    is_plain_array,
     is_single,
     library_of,
 )
@@ -48,13 +48,13 @@ from dvm.magpy_capture.values.kinds import (
 )
 
 #: Classes of which a path never stands for one object alone.
-VARYING = frozenset({*ARRAYS, int, float, complex, str, bytes, tuple, list, dict})
+VARYING = frozenset({int, float, complex, str, bytes, tuple, list, dict})
 
 
 class Objects(ObjectPart):
     """The heap of one path."""
 
-    needs = "arrays meanings memory program record varying"
+    needs = "arrays graph meanings memory program record rules varying"
 
     def __init__(self, snapshots: dict[int, Any]) -> None:
         self.reached: dict[int, Abstract] = {}  # id of a mutable object -> its value
@@ -70,7 +70,7 @@ class Objects(ObjectPart):
         seen = self.record.as_it_came(seen)
         if type(seen) is _dvm.Dropped:  # an item of a container that it held before
             raise refuse(reasons.OBJECT_TELLS_END)
-        if type(seen) not in VARYING and self._is_fixed(seen, name is not None):
+        if not (type(seen) in VARYING or is_plain_array(seen)) and self._is_fixed(seen, name is not None):
             if name is not None:
                 self.program.guard_name(name[0], name[1], seen)
             else:
@@ -128,7 +128,10 @@ class Objects(ObjectPart):
             self.program.guard("guard_signature", register, seen, key=(register,))
             if external and id(seen) in self.memory.joint:
                 return self.memory.joined(register, seen, self.reach)
+            self.graph.meet(library_of(seen))
+            sizes = self.rules.known_sizes(register, seen) if sizes is None else sizes
             tensor = self.arrays.tensor_of_array(register, seen, external=external, sizes=sizes)
+            self.rules.met(seen)
             if external:
                 self.memory.meet(tensor)
             return tensor
@@ -156,6 +159,8 @@ class Objects(ObjectPart):
             self.program.guard_is(register, seen)
             return Literal(seen)
         self.program.guard_type(register, seen)
+        if is_array(seen) and not library_of(seen).has_foreign:
+            raise refuse(reasons.FOREIGN_ARRAY, library_of(seen).name, classes.name_of(kind))
         if (meaning := ADOPTS.get(id(tuple if is_plain_tuple(kind) else kind))) is not None:
             return self._adopted(meaning, register, seen, external)
         if external and (base := base_of(kind)) is not None:

@@ -15,7 +15,7 @@ from collections.abc import Callable
 
 from dvm import reasons
 from dvm.classes import names_in
-from dvm.magpy_capture.libraries import ARRAYS, fits_graph, library_of
+from dvm.magpy_capture.libraries import NUMPY, fits_graph, library_of
 from dvm.magpy_capture.library import Array
 from dvm.magpy_capture.objects.layer import ObjectPart
 from dvm.magpy_capture.path.program import describe
@@ -32,7 +32,7 @@ class HostArrays(ObjectPart):
     def __init__(self, on_host: frozenset[int]) -> None:
         self.on_host = on_host  # ids of arrays of which no view may be in the graph
 
-    @adopts(*ARRAYS)
+    @adopts(NUMPY.array)
     def host_array_of(self, register: int, seen: Array, external: bool) -> Host:
         """The array in a register, which is the caller's own if `external`."""
         self.guard_objects(register, seen)

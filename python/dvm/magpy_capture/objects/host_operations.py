@@ -7,8 +7,8 @@ from typing import Any
 
 from dvm import reasons
 from dvm.magpy_capture.libraries import (
-    ARRAYS,
     FIELDS,
+    NUMPY,
     SCALARS,
     is_array,
     is_of_library,
@@ -50,8 +50,8 @@ ARRAY_OPERATORS: dict[tuple[str, int], Any] = {
 }
 
 
-#: classes of arrays and scalars of all libraries
-OF_LIBRARIES = (*ARRAYS, *SCALARS)
+#: classes of arrays and scalars whose operators may tell of errors
+OF_LIBRARIES = (NUMPY.array, *SCALARS)
 
 
 class HostOperations(ObjectPart):

@@ -12,7 +12,7 @@ from dvm.magpy_capture.objects.derived import SLOTS, field_of, inherited
 from dvm.magpy_capture.objects.layer import ObjectPart
 from dvm.magpy_capture.path.program import describe
 from dvm.magpy_capture.path.spec import refuse
-from dvm.magpy_capture.registry import attributes_of
+from dvm.magpy_capture.registry import ITERATED, attributes_of
 from dvm.magpy_capture.values import (
     Abstract,
     CacheLock,
@@ -42,7 +42,7 @@ BOUND = (types.FunctionType, _dvm.Compiled, functools._lru_cache_wrapper)
 class Instances(ObjectPart):
     """What attributes of instances are by the default rules of the language."""
 
-    needs = "heap ledger program"
+    needs = "heap ledger meanings program"
 
     def content_of(self, value: Abstract, *methods: str) -> Abstract:
         """The container that an object is, for C code that runs these methods of it.
@@ -50,7 +50,15 @@ class Instances(ObjectPart):
         The value itself where it is none, or where its class has one of its own.
         """
         value = resolve(value)
-        if not isinstance(value, Instance) or value.content is None:
+        if not isinstance(value, Instance):
+            return value
+        if "__iter__" in methods:
+            walked = class_attribute(value.cls, "__iter__")
+            if isinstance(walked, types.FunctionType) and walked in ITERATED:
+                self.guard_class(value.cls, "__iter__", walked)
+                meaning = ITERATED[walked]
+                return meaning(self.meanings.holder(meaning), value)  # type: ignore[no-any-return]
+        if value.content is None:
             return value
         for name in methods:
             if class_attribute(value.cls, name) is not inherited(value.cls, name):

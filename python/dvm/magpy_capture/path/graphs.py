@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dvm import _dvm, reasons
-from dvm.magpy_capture.libraries import library_of
-from dvm.magpy_capture.library import DTYPES, Array
+from dvm.magpy_capture.libraries import LIBRARIES, library_of
+from dvm.magpy_capture.library import DTYPES, Array, Library
 from dvm.magpy_capture.path.layer import PathPart
 from dvm.magpy_capture.path.spec import refuse
 
@@ -46,6 +46,7 @@ ERRORS = ("divide", "over", "under", "invalid")
 TOLD = ("warn", "raise", "call", "print", "log")
 
 Modes = tuple[str, str, str, str]  # of np.geterr(): divide, over, under, invalid
+SILENT: Modes = ("ignore", "ignore", "ignore", "ignore")
 
 
 may_raise = functools.cache(_dvm.may_raise)
@@ -67,10 +68,11 @@ class Segment:
 class Graphs(PathPart):
     """The path's graph with value numbering, and its segments."""
 
-    needs = "library program varying"
+    needs = "program varying"
 
     def __init__(self, modes: Modes) -> None:
         self.native = _dvm.Graph()
+        self.library: Library = LIBRARIES[0]  # of all its arrays
         self.shape = self.native.shape  # of a value
         self.dtype = self.native.dtype
         self.modes = self._outer_modes = modes
@@ -169,6 +171,7 @@ class Graphs(PathPart):
 
         sizes: of its axes, where they are known; else each gets a symbol of its own.
         """
+        self.meet(library_of(array))
         if sizes is None:
             symbols = {axis: self.symbol() for axis in order}
             stored = list(symbols.values())
@@ -191,6 +194,16 @@ class Graphs(PathPart):
             )
         self._homes[value] = register
         return value
+
+    def meet(self, library: Library) -> None:
+        """A path has arrays of one library: its rules, and its arrays as results."""
+        if library is self.library:
+            return
+        if self.ops:
+            raise refuse(reasons.TWO_LIBRARIES, self.library.name, library.name)
+        self.library = library
+        if not library.tells_errors:
+            self.modes = self._outer_modes = SILENT
 
     def scalar_value(self, dtype: str, register: int) -> int:
         def make() -> int:
@@ -448,10 +461,10 @@ class Graphs(PathPart):
             elif self.ops[node][0] not in FREE:
                 self._segment_of[node] = segment
         self._segment_of[value] = segment
-        if needed & self._undefined:
+        if needed & self._undefined and self.library.tells_errors:
             segment.flags |= FLAG_BITS["invalid"]  # NumPy has another result
             segment.only_warns &= ~FLAG_BITS["invalid"]
-        if any(self._may_tie_zeros(node) for node in needed):
+        if self.library.tells_errors and any(self._may_tie_zeros(node) for node in needed):
             segment.flags |= _dvm.tied_zeros_flag
         self.covered |= needed
         segment.inputs = sorted(set(segment.inputs))
@@ -591,7 +604,8 @@ class Graphs(PathPart):
     def finish_segments(self) -> None:
         """Turn segments into run steps, each with the graph of what it computes."""
         computes = ("segment", "call", "operator", "raises")
-        if self.asked_modes or any(step[0] in computes for step in self.program.steps):
+        asks = self.asked_modes or any(step[0] in computes for step in self.program.steps)
+        if asks and self.library.tells_errors:
             self.program.steps.insert(0, ("guard_errstate", self._outer_modes))
         for index, step in enumerate(self.program.steps):
             if step[0] != "segment":
@@ -619,6 +633,7 @@ class Graphs(PathPart):
                 ],
                 segment.flags,
                 0 if self.sets_filters else segment.only_warns,
+                self.library.name,
             )
             self.program.steps.replace(index, run)
 

@@ -240,7 +240,7 @@ class Program(PathPart):
             made = self.step("tuple", parts)
             if value.cls is tuple:
                 return made
-            maker = self.constant(value.cls._make)  # type: ignore[attr-defined]
+            maker = self.constant(value.maker)
             return self.step("call", maker, [made], ())
         if isinstance(value, (ListValue, SetValue, DictValue, Instance)):
             return self.container_register(value)

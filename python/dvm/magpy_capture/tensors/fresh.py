@@ -28,6 +28,7 @@ def fresh(
 ) -> Tensor:
     """A new array of a library whose content is `value`."""
     order = c_order(len(shape)) if order is None else order
+    is_scalar = is_scalar and library.has_scalars
     return Tensor(Storage(Content(value), library), dtype, list(shape), order, is_scalar=is_scalar)
 
 

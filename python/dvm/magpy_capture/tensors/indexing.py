@@ -245,7 +245,8 @@ class Indexing(TensorPart):
                 return value
             return self.updates.update_value(base, value, stored_starts, stored_steps)
 
-        if not shape and not any(_is(part, Ellipsis) for part in parts):
+        is_element = not shape and not any(_is(part, Ellipsis) for part in parts)
+        if is_element and t.library.has_scalars:
             element = view(self.arrays.value_of(t))
             return fresh(element, t.dtype, [], library=t.library, is_scalar=True)
         made = self.arrays.view_of(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence as SequenceOf
 from typing import Any, Protocol
 
+from dvm import _dvm
 from dvm.magpy_capture.tensors.fresh import Order
 from dvm.magpy_capture.values import Abstract, Flags, FlatValue, Host, Named, Tensor
 
@@ -17,6 +18,12 @@ class Rules(Protocol):
 
     def operand(self, operand: Abstract, dtype: str) -> Tensor:
         """`operand` as a tensor of `dtype`, as arithmetic has it."""
+
+    def known_sizes(self, register: int, seen: Any) -> list[_dvm.Dim] | None:
+        """Those of an array that is mostly of the same sizes; then the path is for these."""
+
+    def met(self, seen: Any) -> None:
+        """An array that others have made comes into the path."""
 
     def result_order(self, operands: SequenceOf[Tensor], rank: int) -> Order:
         """The memory order of an elementwise result."""

@@ -173,7 +173,7 @@ class SharedMemory(TensorPart):
         if meet:
             if self._can_join(a, b):
                 self.wanted_joint |= {id(a), id(b)}
-            for array in (a, b, a.base, b.base):
+            for array in (a, b, getattr(a, "base", None), getattr(b, "base", None)):
                 if any(array is known for _, known in self.opaque_arrays):
                     self.keep_on_host(array)
             raise refuse(reasons.SHARED_MEMORY_WRITTEN)

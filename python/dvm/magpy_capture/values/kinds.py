@@ -13,13 +13,13 @@ from dvm import _dvm
 from dvm.annotating import NOTHING, PACKAGED, annotation_of
 from dvm.classes import is_mutable_class, lookup, mro_of
 from dvm.magpy_capture.libraries import (
-    ARRAYS,
     DESCRIBING,
     ELEMENTWISE,
     EQUALS,
     FIELDS,
     GLOBAL_GENERATORS,
     INEXACT,
+    NUMPY,
     SCALARS,
     UNCHANGING,
     is_plain_array,
@@ -50,8 +50,7 @@ FIXED = (
 )
 #: Instances of subclasses of these have state that is not in attributes.
 NOT_PLAIN = (
-    *ARRAYS,
-    *SCALARS,
+    *(NUMPY.array, *SCALARS),
     *(BaseException, int, float, complex, str, bytes, tuple, list, dict),
     *(set, frozenset, types.ModuleType, type, enum.Enum),
 )

@@ -82,6 +82,11 @@ class Sequence(Parts):
         """The register of what has as many elements, while unread."""
         return -1 if self.is_read else self.register
 
+    @property
+    def maker(self) -> Any:
+        """What makes one of a tuple: of a named tuple, or of another kind of its own."""
+        return getattr(self.cls, "_make", self.cls)
+
     def part_at(self, place: Any) -> Any:
         """An element that is found without reading all, or None."""
         if self.is_read or self.part is None or type(place) is not int:

@@ -177,7 +177,7 @@ class Effects(WalkPart):
         if isinstance(value, Sequence):
             made = self.program.step("tuple", [self.build(part) for part in value.elements])
             if value.cls is not tuple:
-                maker = self.program.constant(value.cls._make)  # type: ignore[attr-defined]
+                maker = self.program.constant(value.maker)
                 made = self.program.step("call", maker, [made], ())
             self.built[id(value)] = made
             return int(made)

@@ -25,7 +25,7 @@ from dvm.magpy_capture.meanings.python.locks import is_lock
 from dvm.magpy_capture.objects.instances import BOUND
 from dvm.magpy_capture.path.program import describe
 from dvm.magpy_capture.path.spec import refuse
-from dvm.magpy_capture.registry import ATTRIBUTES_OF, ENTERED, attributes_of, of_kind
+from dvm.magpy_capture.registry import ATTRIBUTES_OF, ATTRIBUTES_OF_ARRAYS, ENTERED, attributes_of, of_kind
 from dvm.magpy_capture.tensors.indexing import index_parts
 from dvm.magpy_capture.values import (
     Abstract,
@@ -97,7 +97,11 @@ class Lookups(WalkPart):
     def plain_attribute(self, base: Abstract, name: str, seen: Any) -> Abstract:
         if (changed := self.instances.set_of_function(base, name)) is not None:
             return changed
-        meaning = of_kind(ATTRIBUTES_OF, type(base))
+        meaning = (
+            ATTRIBUTES_OF_ARRAYS[base.library.name]
+            if isinstance(base, Tensor)
+            else of_kind(ATTRIBUTES_OF, type(base))
+        )
         if meaning is None:
             raise refuse(reasons.ATTRIBUTE_OF, name, describe(base))
         made: Abstract = meaning(self.meanings.holder(meaning), base, name, seen)

@@ -187,7 +187,7 @@ class Methods(WalkPart):
     ) -> Abstract:
         if base.is_scalar and name in SCALAR_METHODS:
             return self.pure_method(base, name, positional, named, seen)
-        meaning = METHODS.get(name)
+        meaning = METHODS.get((base.library.name, name))
         owner = base.library.class_of(base.dtype, base.is_scalar)
         function = getattr(owner, name, None)
         if meaning is None:

@@ -7,7 +7,7 @@ import operator
 from typing import Any
 
 from dvm import reasons
-from dvm.magpy_capture.libraries import ARRAYS, ELEMENTWISE, SCALARS, is_array, is_plain_array
+from dvm.magpy_capture.libraries import ELEMENTWISE, is_array, is_plain_array, is_scalar
 from dvm.magpy_capture.meanings.python.package_objects import OPERATORS, SIGNS
 from dvm.magpy_capture.objects.derived import inherited
 from dvm.magpy_capture.objects.open_lists import is_open_list
@@ -361,6 +361,5 @@ def is_subclass(value: Abstract) -> bool:
 
 def _adds_itself(value: Abstract) -> bool:
     """Whether `+=` of a list is left to it: what is a number to Python comes before sequences."""
-    return isinstance(value, Tensor) or isinstance(
-        getattr(value, "object", None), (*ARRAYS, *SCALARS)
-    )
+    held = getattr(value, "object", None)
+    return isinstance(value, Tensor) or is_array(held) or is_scalar(held)

@@ -144,19 +144,19 @@ class Events(WalkPart):
             value.object = seen
         elif value.object is None:
             value.object = seen
-            strides = seen.strides
+            strides = library_of(seen).strides(seen)
             is_in_c_order = not strides or (
                 strides[-1] >= 0 and list(strides) == sorted(strides, reverse=True)
             )
             if is_in_c_order and value.axes == c_order(seen.ndim):
                 return
             big = [axis for axis in range(seen.ndim) if seen.shape[axis] > 1]
-            order = sorted(big, key=lambda axis: -abs(seen.strides[axis]))
+            order = sorted(big, key=lambda axis: -abs(strides[axis]))
             if (
-                seen.size
+                all(seen.shape)
                 and value.open_order is None
                 and order != [a for a in value.order if a in big]
-                and all(seen.strides[axis] for axis in big)
+                and all(strides[axis] for axis in big)
             ):
                 raise refuse(reasons.RESULT_ANOTHER_MEMORY_ORDER_EXPECTED)
 

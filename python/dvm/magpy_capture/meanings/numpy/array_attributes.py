@@ -18,7 +18,7 @@ from dvm.magpy_capture.meanings.numpy.layer import NumpyPart
 from dvm.magpy_capture.meanings.numpy.ufuncs import NONE
 from dvm.magpy_capture.path.program import describe
 from dvm.magpy_capture.path.spec import refuse
-from dvm.magpy_capture.registry import attributes_of, means, methods_of
+from dvm.magpy_capture.registry import attributes_of, attributes_of_arrays, means, methods_of
 from dvm.magpy_capture.tensors.fresh import c_order
 from dvm.magpy_capture.values import (
     Abstract,
@@ -51,7 +51,7 @@ class ArrayAttributes(NumpyPart):
         "sizes ufuncs views writes"
     )
 
-    @attributes_of(Tensor)
+    @attributes_of_arrays("numpy")
     def array_attribute(self, base: Tensor, name: str, seen: Any) -> Abstract:
         if name == "shape":
             return Sequence([Size(dim) for dim in base.shape])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import numpy as np
@@ -42,8 +43,14 @@ class NumPy:
     """What the lowering asks of NumPy (dvm.magpy_capture.library.Library)."""
 
     name = "numpy"
+    rules = "numpy_rules"
     array = np.ndarray
     scalar = np.generic
+    classes = (np.ndarray, np.generic)
+    plain = (np.ndarray,)
+    has_scalars = True
+    tells_errors = True
+    has_foreign = True
     integer = np.integer
     inexact = np.inexact
     dtype = np.dtype
@@ -66,6 +73,7 @@ class NumPy:
     copy = staticmethod(np.array)
     set_writeable = staticmethod(np.ndarray.setflags)
 
+    strides = staticmethod(operator.attrgetter("strides"))
     layout = staticmethod(_dvm.layout)
     repeated_axes = staticmethod(_dvm.repeated_axes)
     overlaps_itself = staticmethod(_dvm.is_overlapping)
@@ -99,6 +107,10 @@ class NumPy:
     def fits_graph(seen: Any) -> bool:
         plain = type(seen) is np.ndarray and is_supported(seen.dtype)
         return plain and seen.flags.aligned and seen.ndim <= MAX_RANK
+
+    @staticmethod
+    def is_writeable(array: Array) -> bool:
+        return bool(array.flags.writeable)
 
     @staticmethod
     def is_held(scalar: np.generic) -> bool:

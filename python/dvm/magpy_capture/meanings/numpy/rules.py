@@ -17,7 +17,6 @@ from dvm.magpy_capture.meanings.numpy.tables import (
 from dvm.magpy_capture.path.graphs import same_shape
 from dvm.magpy_capture.tensors.fresh import Order, c_order
 from dvm.magpy_capture.tensors.indexing import index_parts
-from dvm.magpy_capture.tensors.rules import Rules
 from dvm.magpy_capture.values import Abstract, Flags, FlatValue, Host, Named, Tensor
 
 #: kind of operator -> operator of the language -> what computes it
@@ -28,13 +27,19 @@ OPERATORS: dict[str, dict[str, Any]] = {
 }
 
 
-class NumpyRules(NumpyPart, Rules):
+class NumpyRules(NumpyPart):
     """Promotion as NumPy has it, and K order, which its own iterator tells on small arrays."""
 
     needs = (
         "array_classes attributes elementwise fancy indexing layouts per_element promotion "
         "sizes ufunc_methods ufuncs written_arguments"
     )
+
+    def known_sizes(self, register: int, seen: Any) -> None:
+        """An array is of any sizes."""
+
+    def met(self, seen: Any) -> None:
+        """What NumPy goes by beside its arguments is guarded once (step guard_errstate)."""
 
     def result_order(self, operands: SequenceOf[Tensor], rank: int) -> Order:
         """The memory order NumPy gives to an elementwise result (K order).

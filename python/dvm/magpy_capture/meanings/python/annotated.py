@@ -11,7 +11,7 @@ from typing import Any
 
 from dvm import reasons
 from dvm.annotating import PACKAGED, Annotation, is_packaged
-from dvm.magpy_capture.libraries import ARRAYS, SCALARS, library_of
+from dvm.magpy_capture.libraries import SCALARS, is_array, library_of
 from dvm.magpy_capture.meanings.python.held_functions import runs_own_code
 from dvm.magpy_capture.meanings.python.layer import PythonPart
 from dvm.magpy_capture.meanings.python.opaque import signature_of
@@ -204,7 +204,7 @@ def _may_keep(seen: Any) -> bool:
     """Whether a result is an object that may go on to read what it was made of."""
     if isinstance(seen, tuple):
         return any(map(_may_keep, seen))
-    return seen is not None and not isinstance(seen, (*ARRAYS, *SCALARS, str, int, float))
+    return not (seen is None or is_array(seen) or isinstance(seen, (*SCALARS, str, int, float)))
 
 
 def _is_method(function: Any) -> bool:

@@ -14,9 +14,9 @@ from typing import Any
 
 from dvm import classes, reasons
 from dvm.magpy_capture.libraries import (
-    ARRAYS,
     ELEMENTWISE,
     EQUALS,
+    NUMPY,
     SCALARS,
     is_function,
     is_of_library,
@@ -112,7 +112,7 @@ class Exceptions(PythonPart):
         if isinstance(owner, (*ELEMENTWISE, *EQUALS, str, int, float, bytes, tuple)):
             return True
         if isinstance(function, (types.MethodDescriptorType, types.WrapperDescriptorType)):
-            return function.__objclass__ in (*ARRAYS, int, float, str)
+            return function.__objclass__ in (NUMPY.array, int, float, str)
         return is_function(function) or (not owner and writes(function))
 
     def raising(

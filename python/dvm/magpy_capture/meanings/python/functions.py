@@ -10,7 +10,7 @@ from typing import Any
 
 from dvm import _dvm, reasons
 from dvm.classes import is_mutable_class
-from dvm.magpy_capture.libraries import ARRAYS, is_of_library, is_plain_array
+from dvm.magpy_capture.libraries import NUMPY, is_array_class, is_of_library
 from dvm.magpy_capture.meanings.python.layer import PythonPart
 from dvm.magpy_capture.objects.derived import inherited
 from dvm.magpy_capture.objects.open_lists import is_open_list
@@ -290,7 +290,7 @@ class PythonFunctions(PythonPart):
             return self.has_now(base.register, name, answer)
         if isinstance(base, Closure) and not hasattr(cls, name):
             raise refuse(reasons.HASATTR, describe(base))
-        if isinstance(base, Host) and issubclass(cls, ARRAYS) and not hasattr(cls, name):
+        if isinstance(base, Host) and is_array_class(cls) and not hasattr(cls, name):
             if answer is None or not self.host_operations.is_pure(base):
                 raise refuse(reasons.HASATTR, describe(base))
             return self.has_now(base.register, name, answer)
@@ -429,7 +429,7 @@ class PythonFunctions(PythonPart):
         """Whether it is a row of so many numbers that Python's own loop over them is the faster."""
         row = resolve(iterable)
         seen = row.object if isinstance(row, (Tensor, Host)) else None
-        if seen is None or not is_plain_array(seen) or seen.dtype.kind not in "biufc":
+        if seen is None or type(seen) is not NUMPY.array or seen.dtype.kind not in "biufc":
             return False
         return bool(seen.ndim == 1 and seen.size > FEW_NUMBERS)
 

@@ -6,9 +6,9 @@ import types
 from typing import Any
 
 from dvm.annotating import is_packaged
-from dvm.magpy_capture.libraries import ARRAYS, NAMES, PLAIN_SCALARS, called_by
+from dvm.magpy_capture.libraries import NAMES, PLAIN_SCALARS, called_by, is_plain_array
 
-_PLAIN = frozenset({int, float, complex, bool, str, bytes, type(None), *ARRAYS})
+_PLAIN = frozenset({int, float, complex, bool, str, bytes, type(None)})
 
 
 def runs_own_code(thing: Any) -> bool:
@@ -18,7 +18,7 @@ def runs_own_code(thing: Any) -> bool:
 
 def _is_own(thing: Any, seen: set[int]) -> bool:
     kind = type(thing)
-    if id(thing) in seen or kind in _PLAIN or kind in PLAIN_SCALARS:
+    if id(thing) in seen or kind in _PLAIN or kind in PLAIN_SCALARS or is_plain_array(thing):
         return True
     seen.add(id(thing))
     if kind in (tuple, list):

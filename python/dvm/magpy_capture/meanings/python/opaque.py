@@ -15,9 +15,9 @@ from typing import Any
 
 from dvm import reasons
 from dvm.magpy_capture.libraries import (
-    ARRAYS,
     ELEMENTWISE,
     INEXACT,
+    NUMPY,
     fits_graph,
     is_array,
     is_scalar,
@@ -47,8 +47,8 @@ from dvm.magpy_capture.values.tables import INPLACE_OPERATORS
 
 NONE = Literal(None)
 #: methods of arrays that store into one, and that give a list of numbers
-STORES: tuple[Any, ...] = tuple(vars(kind)["__setitem__"] for kind in ARRAYS)
-LISTINGS: tuple[Any, ...] = tuple(vars(kind)["tolist"] for kind in ARRAYS)
+STORES: tuple[Any, ...] = (vars(NUMPY.array)["__setitem__"],)
+LISTINGS: tuple[Any, ...] = (vars(NUMPY.array)["tolist"],)
 INPLACE = frozenset(INPLACE_OPERATORS.values())
 
 
@@ -249,9 +249,10 @@ class Opaque(PythonPart):
             if isinstance(result, Host):
                 result.owned = apart
             elif isinstance(result, Tensor):
-                result.storage.locked = not seen.flags.writeable
+                writeable = result.library.is_writeable(seen)
+                result.storage.locked = not writeable
                 if not makes_new(function):  # without elements it may be a view of what is locked
-                    self.program.guard("guard_writeable", made, bool(seen.flags.writeable))
+                    self.program.guard("guard_writeable", made, writeable)
             return result
         base = sharing[0]
         if not fits_graph(seen) and all(isinstance(part, Tensor) for part in sharing):

@@ -1,0 +1,15 @@
+// PyTorch as a library of arrays that is captured (capture/library/library.h).
+#pragma once
+
+#include <pybind11/pybind11.h>
+
+namespace dvm::bindings {
+
+// Once, when capture meets PyTorch; behind use_torch() (torch_tensors.h).
+// elements_of: (tensor) -> (class, dtype, layout, device) of one that the core has no type for.
+// is_grad_enabled: torch's function of that name.
+void capture_torch(const pybind11::type& tensor, const pybind11::type& parameter,
+                   const pybind11::function& elements_of,
+                   const pybind11::function& is_grad_enabled);
+
+}  // namespace dvm::bindings

@@ -1,0 +1,1 @@
+"""PyTorch as a library of arrays. Nothing here imports it but what lies in `operations`."""

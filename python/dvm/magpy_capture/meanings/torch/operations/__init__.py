@@ -1,0 +1,1 @@
+"""What PyTorch's functions mean. Imported once it is there (meanings/torch/arrival.py)."""

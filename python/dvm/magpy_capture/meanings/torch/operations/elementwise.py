@@ -1,0 +1,296 @@
+"""Elementwise functions and operators of PyTorch, and its activations."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+
+from dvm import reasons
+from dvm.magpy_capture.meanings.torch.layer import TorchPart
+from dvm.magpy_capture.meanings.torch.operations.lowered import Row, pointwise
+from dvm.magpy_capture.meanings.torch.rules import OPERATORS
+from dvm.magpy_capture.path.spec import refuse
+from dvm.magpy_capture.registry import Meaning, means
+from dvm.magpy_capture.values import Abstract, Literal, Tensor, is_none, resolve
+from dvm.torch import pointwise as rows
+from dvm.torch.aten import ROWS
+
+NONE, FALSE, ONE = Literal(None), Literal(False), Literal(1)
+
+
+def row_of(name: str) -> Row:
+    """The lowering of an op of torch's."""
+    lower = ROWS[f"aten.{name}"].lower
+    assert lower is not None
+    return lower
+
+
+def named(name: str) -> list[Any]:
+    """The functions of that name: torch's own, that of tensors, that of torch.nn.functional."""
+    found = (getattr(place, name, None) for place in (torch, torch.Tensor, F))
+    return [each for each in dict.fromkeys(found) if each is not None]
+
+
+# ---- of one tensor
+
+UNARY = (
+    *("abs neg ceil floor trunc reciprocal sqrt exp exp2 expm1 log log2 log10 log1p sin cos").split(),
+    *("tan asin acos atan sinh cosh tanh asinh acosh atanh erf sigmoid rsqrt square").split(),
+    *("round sign logical_not bitwise_not isnan isinf").split(),
+)
+
+
+def unary(row: Row) -> Meaning:
+    def meaning(lower: TorchPart, input: Abstract, *, seen: Any) -> Tensor:
+        return pointwise(lower, row, seen, input)
+
+    return meaning
+
+
+for _name in UNARY:
+    means(*named(_name))(unary(row_of(f"{_name}.default")))
+means(*named("absolute"))(unary(row_of("abs.default")))
+
+
+def activation(row: Row) -> Meaning:
+    def meaning(
+        lower: TorchPart, input: Abstract, inplace: Abstract = FALSE, *, seen: Any
+    ) -> Tensor:
+        if lower.indexing.plain(inplace):
+            raise refuse(reasons.TORCH_WRITE)
+        return pointwise(lower, row, seen, input)
+
+    return meaning
+
+
+for _name in ("relu", "silu"):
+    means(*named(_name))(activation(row_of(f"{_name}.default")))
+
+
+@means(*named("gelu"))
+def gelu(
+    lower: TorchPart, input: Abstract, approximate: Abstract = Literal("none"), *, seen: Any
+) -> Tensor:
+    how = lower.indexing.plain(approximate)
+    return pointwise(lower, row_of("gelu.default"), seen, input, approximate=how)
+
+
+@means(*named("leaky_relu"))
+def leaky_relu(
+    lower: TorchPart,
+    input: Abstract,
+    negative_slope: Abstract = Literal(0.01),
+    inplace: Abstract = FALSE,
+    *,
+    seen: Any,
+) -> Tensor:
+    if lower.indexing.plain(inplace):
+        raise refuse(reasons.TORCH_WRITE)
+    slope = lower.indexing.plain(negative_slope)
+    return pointwise(lower, row_of("leaky_relu.default"), seen, input, slope=slope)
+
+
+# ---- of two
+
+BINARY = {
+    "mul": "mul.Tensor", "multiply": "mul.Tensor", "maximum": "maximum.default",
+    "minimum": "minimum.default", "fmax": "fmax.default", "fmin": "fmin.default",
+    "atan2": "atan2.default", "hypot": "hypot.default", "logaddexp": "logaddexp.default",
+    "bitwise_and": "bitwise_and.Tensor", "bitwise_or": "bitwise_or.Tensor",
+    "bitwise_xor": "bitwise_xor.Tensor", "logical_and": "logical_and.default",
+    "logical_or": "logical_or.default", "logical_xor": "logical_xor.default",
+    "eq": "eq.Tensor", "ne": "ne.Tensor", "lt": "lt.Tensor", "le": "le.Tensor",
+    "gt": "gt.Tensor", "ge": "ge.Tensor", "remainder": "remainder.Tensor",
+    "fmod": "fmod.Tensor", "true_divide": "div.Tensor",
+}  # fmt: skip
+
+
+def binary(row: Row) -> Meaning:
+    def meaning(lower: TorchPart, input: Abstract, other: Abstract, *, seen: Any) -> Tensor:
+        return pointwise(lower, row, seen, input, other)
+
+    return meaning
+
+
+for _name, _op in BINARY.items():
+    means(*named(_name))(binary(row_of(_op)))
+
+
+def scaled(row: Row) -> Meaning:
+    def meaning(
+        lower: TorchPart, input: Abstract, other: Abstract, *, alpha: Abstract = ONE, seen: Any
+    ) -> Tensor:
+        factor = lower.indexing.plain(alpha)
+        return pointwise(lower, row, seen, input, other, alpha=factor)
+
+    return meaning
+
+
+add = means(*named("add"))(scaled(row_of("add.Tensor")))
+sub = means(*named("sub"), *named("subtract"))(scaled(row_of("sub.Tensor")))
+
+
+@means(*named("rsub"))
+def rsub(lower: TorchPart, input: Abstract, other: Abstract, *, seen: Any) -> Tensor:
+    return pointwise(lower, row_of("sub.Tensor"), seen, other, input)
+
+
+@means(*named("div"), *named("divide"))
+def div(
+    lower: TorchPart,
+    input: Abstract,
+    other: Abstract,
+    *,
+    rounding_mode: Abstract = NONE,
+    seen: Any,
+) -> Tensor:
+    mode = lower.indexing.plain(rounding_mode)
+    return pointwise(lower, rows.div, seen, input, other, rounding_mode=mode)
+
+
+@means(*named("pow"))
+def power(lower: TorchPart, input: Abstract, exponent: Abstract, *, seen: Any) -> Tensor:
+    return pointwise(lower, rows.power, seen, input, exponent)
+
+
+# ---- of three
+
+@means(torch.where, torch.Tensor.where)
+def where(
+    lower: TorchPart, condition: Abstract, input: Abstract, other: Abstract, *, seen: Any
+) -> Tensor:
+    """Of a method, `x.where(condition, other)`, the first two come the other way round."""
+    return pointwise(lower, rows.where, seen, condition, input, other)
+
+
+@means(*named("clamp"), *named("clip"))
+def clamp(
+    lower: TorchPart, input: Abstract, min: Abstract = NONE, max: Abstract = NONE, *, seen: Any
+) -> Tensor:
+    given = [input, *(bound for bound in (min, max) if not is_none(bound))]
+
+    def row(b: Any, x: Any, *bounds: Any) -> Any:
+        rest = list(bounds)
+        low = None if is_none(min) else rest.pop(0)
+        return rows.clamp(b, x, low, None if is_none(max) else rest.pop(0))
+
+    return pointwise(lower, row, seen, *given)
+
+
+@means(torch.Tensor.masked_fill, torch.masked_fill)
+def masked_fill(
+    lower: TorchPart, input: Abstract, mask: Abstract, value: Abstract, *, seen: Any
+) -> Tensor:
+    return pointwise(lower, rows.where, seen, mask, value, input)
+
+
+# ---- operators
+
+OPERATORS["binary", "+"], OPERATORS["binary", "-"] = add, sub
+OPERATORS["binary", "/"] = div
+for _symbol, _name in {
+    "*": "mul", "%": "remainder", "&": "bitwise_and", "|": "bitwise_or", "^": "bitwise_xor",
+}.items():  # fmt: skip
+    OPERATORS["binary", _symbol] = binary(row_of(BINARY[_name]))
+OPERATORS["binary", "**"] = power
+for _name in ("maximum", "minimum"):
+    OPERATORS["function", _name] = binary(row_of(BINARY[_name]))
+for _symbol, _name in {
+    "==": "eq", "!=": "ne", "<": "lt", "<=": "le", ">": "gt", ">=": "ge",
+}.items():  # fmt: skip
+    OPERATORS["compare", _symbol] = binary(row_of(f"{_name}.Tensor"))
+for _symbol, _name in {"-": "neg", "~": "bitwise_not"}.items():
+    OPERATORS["unary", _symbol] = unary(row_of(f"{_name}.default"))
+OPERATORS["unary", "abs"] = unary(row_of("abs.default"))
+
+
+@means(torch.floor_divide, torch.Tensor.floor_divide)
+def floor_divide(lower: TorchPart, input: Abstract, other: Abstract, *, seen: Any) -> Tensor:
+    return pointwise(lower, rows.div, seen, input, other, rounding_mode="floor")
+
+
+OPERATORS["binary", "//"] = floor_divide
+
+
+# ---- dtypes and copies
+
+FORMATS = (torch.preserve_format, torch.contiguous_format)
+
+
+def cast(lower: TorchPart, input: Abstract, dtype: Any) -> Tensor:
+    """The same tensor where it has the dtype already."""
+    x = resolve(input)
+    assert isinstance(x, Tensor)
+    if lower.torch_tensors.has_dtype(x, dtype):
+        return x
+    like = torch.empty(0, dtype=dtype)
+    return pointwise(lower, rows.cast, like, x)
+
+
+for _name, _dtype in {
+    "float": torch.float32, "double": torch.float64, "half": torch.float16, "int": torch.int32,
+    "long": torch.int64, "bool": torch.bool, "short": torch.int16, "char": torch.int8,
+    "byte": torch.uint8,
+}.items():  # fmt: skip
+
+    def _cast(_dtype: torch.dtype) -> Meaning:
+        def meaning(lower: TorchPart, input: Abstract) -> Tensor:
+            return cast(lower, input, _dtype)
+
+        return meaning
+
+    means(getattr(torch.Tensor, _name))(_cast(_dtype))
+
+
+@means(torch.Tensor.to, torch.Tensor.type)
+def to(lower: TorchPart, input: Abstract, *given: Abstract, **named: Abstract) -> Tensor:
+    """Another dtype; this machine's memory is where all tensors are."""
+    wanted = None
+    for place, value in enumerate((*given, *named.values())):
+        known = lower.indexing.plain(value)
+        if isinstance(known, torch.dtype):
+            wanted = known
+        elif isinstance(known, torch.device) or known == "cpu":
+            if torch.device(known).type != "cpu":
+                raise refuse(reasons.TORCH_FORM, "x.to", "another device")
+        elif known not in (None, False):
+            raise refuse(reasons.TORCH_FORM, "x.to", f"argument {place}")
+    x = resolve(input)
+    assert isinstance(x, Tensor)
+    return x if wanted is None else cast(lower, x, wanted)
+
+
+@means(torch.clone, torch.Tensor.clone)
+def clone(
+    lower: TorchPart, input: Abstract, *, memory_format: Abstract = NONE, seen: Any
+) -> Tensor:
+    x = resolve(input)
+    assert isinstance(x, Tensor)
+    wanted = lower.indexing.plain(memory_format)
+    if wanted not in (None, *FORMATS):
+        raise refuse(reasons.TORCH_FORM, "x.clone", str(wanted))
+    order = tuple(range(x.rank)) if wanted is torch.contiguous_format else None
+    return lower.elementwise.copy(x, order)
+
+
+@means(torch.Tensor.contiguous)
+def contiguous(lower: TorchPart, input: Abstract) -> Tensor:
+    """The same tensor where it lies in C order, else a copy."""
+    x = resolve(input)
+    assert isinstance(x, Tensor)
+    if x.contiguous and x.order == tuple(range(x.rank)):
+        return x
+    return lower.elementwise.copy(x, tuple(range(x.rank)))
+
+
+@means(torch.Tensor.detach, torch.detach)
+def detach(lower: TorchPart, input: Abstract) -> Tensor:
+    """Another tensor of the same memory."""
+    x = resolve(input)
+    assert isinstance(x, Tensor)
+    return lower.torch_tensors.view(x, x.shape, x.order, "detach")
+
+
+__all__ = ["activation", "binary", "cast", "named", "row_of", "unary"]

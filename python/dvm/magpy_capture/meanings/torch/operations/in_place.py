@@ -1,0 +1,57 @@
+"""Methods of PyTorch's tensors that write into them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from dvm.magpy_capture.meanings.torch.layer import TorchPart
+from dvm.magpy_capture.meanings.torch.operations.lowered import tensor
+from dvm.magpy_capture.registry import METHODS, SEEING, Meaning, means
+from dvm.magpy_capture.values import Abstract, Literal, Tensor
+
+#: the methods of which there is one in place
+NAMES = (
+    *("add sub mul div pow remainder fmod floor_divide abs neg exp log sqrt rsqrt reciprocal").split(),
+    *("sin cos tanh sigmoid relu clamp clip round floor ceil trunc masked_fill").split(),
+    *("logical_and logical_or logical_not bitwise_and bitwise_or bitwise_xor bitwise_not").split(),
+    *("eq ne lt le gt ge square erf").split(),
+)
+
+
+def in_place(compute: Meaning) -> Meaning:
+    """What it computes, written into the tensor, which it returns."""
+
+    def meaning(
+        lower: TorchPart, input: Abstract, *given: Abstract, seen: Any, **named: Abstract
+    ) -> Tensor:
+        x = tensor(lower, input)
+        told = {"seen": seen} if compute in SEEING else {}
+        lower.torch_rules.write(x, compute(lower, x, *given, **named, **told))
+        return x
+
+    return meaning
+
+
+for _name in NAMES:
+    means(getattr(torch.Tensor, f"{_name}_"))(in_place(METHODS["torch", _name]))
+
+
+@means(torch.Tensor.zero_)
+def zero(lower: TorchPart, input: Abstract) -> Tensor:
+    return fill(lower, input, Literal(0))
+
+
+@means(torch.Tensor.fill_)
+def fill(lower: TorchPart, input: Abstract, value: Abstract) -> Tensor:
+    x = tensor(lower, input)
+    lower.torch_rules.write(x, lower.torch_rules.element_of(value, x.dtype))
+    return x
+
+
+@means(torch.Tensor.copy_)
+def copy(
+    lower: TorchPart, input: Abstract, src: Abstract, non_blocking: Abstract = Literal(False)
+) -> Tensor:
+    return fill(lower, input, tensor(lower, src))

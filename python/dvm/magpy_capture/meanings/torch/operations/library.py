@@ -1,0 +1,198 @@
+"""PyTorch as a library of arrays (dvm.magpy_capture.library.Library)."""
+
+from __future__ import annotations
+
+import contextlib
+import types
+from typing import Any
+
+import torch
+
+import dvm.torch.backend  # noqa: F401  (which tells the core what tensors are)
+from dvm import _dvm
+from dvm.magpy_capture.libraries import LIBRARIES
+from dvm.magpy_capture.library import DTYPES
+
+#: dtype of torch -> as DTYPES names it
+NAMES: dict[torch.dtype, str] = {
+    getattr(torch, name): name for name in DTYPES if isinstance(getattr(torch, name), torch.dtype)
+}
+TORCH_DTYPES = {name: dtype for dtype, name in NAMES.items()}
+CLASSES = (torch.Tensor, torch.nn.Parameter)
+MAX_RANK = 8  # of arrays in the graph
+NOTHING: frozenset[Any] = frozenset()
+FUNCTION_KINDS = (types.BuiltinFunctionType, types.MethodDescriptorType)
+
+
+#: Functions that torch itself computes between segments. They write nothing, give new tensors, and
+#: the same for the same arguments.
+CALLED = frozenset(
+    "conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d max_pool1d max_pool2d"
+    " max_pool3d avg_pool1d avg_pool2d avg_pool3d adaptive_avg_pool1d adaptive_avg_pool2d"
+    " adaptive_avg_pool3d adaptive_max_pool1d adaptive_max_pool2d topk sort argsort tril triu outer"
+    " roll flip tile repeat prod std_mean var_mean cdist cross dot einsum group_norm"
+    " bincount nonzero unique_consecutive searchsorted bucketize histc kthvalue median mode"
+    " repeat_interleave tril_indices triu_indices linspace logspace eye scatter scatter_add"
+    " index_add index_copy index_fill masked_select take take_along_dim index_put"
+    " addcmul addcdiv lerp softplus mish hardtanh hardswish hardsigmoid elu selu celu"
+    " upsample_nearest1d upsample_nearest2d upsample_bilinear2d one_hot pad constant_pad_nd logsumexp"
+    " gru_cell lstm_cell rnn_tanh_cell rnn_relu_cell".split()
+)
+PLACES = (torch, torch._C._nn, torch._C._VariableFunctions, torch.Tensor, torch.nn.functional)
+FUNCTIONS = frozenset(
+    found
+    for name in CALLED
+    for place in PLACES
+    if callable(found := getattr(place, name, None)) and not isinstance(found, types.FunctionType)
+)
+
+
+def elements_of(tensor: torch.Tensor) -> tuple[Any, ...]:
+    """What is the same of two tensors that no Graph can hold, where a path takes them for alike."""
+    return type(tensor), tensor.dtype, tensor.layout, tensor.device
+
+
+def copy(tensor: torch.Tensor, order: str = "C") -> torch.Tensor:
+    """New memory with the same elements: "C" as they are told, "K" and "F" as they lie."""
+    kept = torch.contiguous_format if order == "C" else torch.preserve_format
+    return tensor.clone(memory_format=kept)
+
+
+def share_elements(one: torch.Tensor, other: torch.Tensor) -> bool:
+    return bool(_dvm.may_overlap(one, other))
+
+
+class Torch:
+    """What the lowering asks of PyTorch."""
+
+    name = "torch"
+    rules = "torch_rules"
+    array = torch.Tensor
+    scalar = torch.Tensor
+    classes = (torch.Tensor,)
+    plain = CLASSES
+    has_scalars = tells_errors = has_foreign = False
+    integer = inexact = fields = elementwise = type(None)
+    dtype = torch.dtype
+    plain_scalars: frozenset[type] = NOTHING
+    describing = (torch.dtype, torch.device, torch.memory_format, torch.layout)
+    unchanging = describing
+    clocks: tuple[Any, ...] = ()
+    bare: tuple[type, ...] = ()
+    of_lists = NOTHING
+    generators: tuple[type, ...] = ()
+    pure_methods = frozenset(CALLED & set(dir(torch.Tensor)))
+    writing_methods = own_methods = NOTHING
+    facts = (torch.finfo, torch.iinfo)
+    function_types: tuple[type, ...] = ()
+
+    strides = staticmethod(torch.Tensor.stride)
+    layout = staticmethod(_dvm.layout)
+    repeated_axes = staticmethod(_dvm.repeated_axes)
+    overlaps_itself = staticmethod(_dvm.is_overlapping)
+    may_share = staticmethod(_dvm.may_overlap)
+    share_elements = staticmethod(share_elements)
+    transpose = staticmethod(torch.Tensor.permute)
+    reshape = staticmethod(torch.Tensor.reshape)
+    copy = staticmethod(copy)
+    like = staticmethod(torch.Tensor.clone)
+
+    @staticmethod
+    def is_single(seen: Any) -> bool:
+        kinds = (torch.dtype, torch.memory_format, torch.layout)
+        return type(seen) in kinds or type(seen) is torch._C._disabled_torch_function_impl
+
+    @staticmethod
+    def has_equals(seen: Any) -> bool:
+        return False
+
+    is_told = is_held = is_compound = is_whole = is_code = has_equals
+    writes = makes_new = owns = has_equals
+
+    @staticmethod
+    def is_function(thing: Any) -> bool:
+        return isinstance(thing, FUNCTION_KINDS) and thing in FUNCTIONS
+
+    is_called = is_function
+
+    @staticmethod
+    def beside(array: torch.Tensor) -> tuple[str, ...]:
+        return ()
+
+    @staticmethod
+    def fits_graph(seen: Any) -> bool:
+        if type(seen) not in CLASSES or seen.dtype not in NAMES or seen.ndim > MAX_RANK:
+            return False
+        return bool(_dvm.is_plain_tensor(seen))
+
+    @staticmethod
+    def is_writeable(array: torch.Tensor) -> bool:
+        return True
+
+    @staticmethod
+    def dtype_of(seen: torch.Tensor) -> str:
+        return NAMES[seen.dtype]
+
+    @staticmethod
+    def class_of(dtype: str, is_scalar: bool) -> type:
+        return torch.Tensor
+
+    @staticmethod
+    def generator_of(function: Any) -> Any:
+        return None
+
+    @staticmethod
+    def called_by(thing: Any) -> list[Any] | None:
+        return None
+
+    @staticmethod
+    def owner_of(array: torch.Tensor) -> torch.Tensor | None:
+        return None
+
+    @staticmethod
+    def place_of(array: torch.Tensor) -> tuple[Any, ...] | None:
+        return None
+
+    @staticmethod
+    def number_classes() -> tuple[type, ...]:
+        return ()
+
+    @staticmethod
+    def holds_plain(array: torch.Tensor) -> bool:
+        return False
+
+    @staticmethod
+    def is_view_or_empty(array: torch.Tensor, base: torch.Tensor) -> bool:
+        return array.numel() == 0 or share_elements(array, base)
+
+    @staticmethod
+    def as_array(scalar: torch.Tensor) -> torch.Tensor:
+        return scalar
+
+    @staticmethod
+    def set_writeable(array: torch.Tensor, write: bool) -> None:
+        raise TypeError("every tensor may be written")
+
+    @staticmethod
+    def scalar_type(dtype: str) -> type:
+        return torch.Tensor
+
+    @staticmethod
+    def error_state() -> tuple[str, str, str, str]:
+        return ("ignore", "ignore", "ignore", "ignore")
+
+    @staticmethod
+    def quiet() -> contextlib.nullcontext[None]:
+        return contextlib.nullcontext()
+
+    @staticmethod
+    def number(literal: Any, dtype: str) -> Any:
+        """As an array of NumPy's, which has the bits that torch gives it."""
+        return torch.tensor(literal).to(TORCH_DTYPES[dtype]).numpy()
+
+
+TORCH = Torch()
+LIBRARIES.append(TORCH)
+_dvm.capture_torch(torch.Tensor, torch.nn.Parameter, elements_of, torch.is_grad_enabled)
+
+__all__ = ["NAMES", "TORCH", "TORCH_DTYPES", "Torch"]

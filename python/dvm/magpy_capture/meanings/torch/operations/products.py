@@ -1,0 +1,261 @@
+"""Products of matrices, attention, normalisations and embeddings of PyTorch."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+
+from dvm import _dvm, reasons
+from dvm.magpy_capture.meanings.torch.layer import TorchPart
+from dvm.magpy_capture.meanings.torch.operations.lowered import (
+    arranged,
+    builder_of,
+    lowered,
+    node_of,
+    result,
+    tensor,
+)
+from dvm.magpy_capture.meanings.torch.rules import OPERATORS
+from dvm.magpy_capture.path.spec import refuse
+from dvm.magpy_capture.registry import means
+from dvm.magpy_capture.values import Abstract, Literal, Tensor, is_none
+from dvm.torch import indexing, norms
+from dvm.torch import products as rows
+
+#: the order of axes that torch's attention gives its result on this machine: rows outside of heads
+HEADS_INSIDE = (0, 2, 1, 3)
+NONE, FALSE, ZERO = Literal(None), Literal(False), Literal(0.0)
+
+
+def maybe(lower: TorchPart, value: Abstract) -> Any:
+    return None if is_none(value) else node_of(lower, tensor(lower, value))
+
+
+@means(F.linear)
+def linear(
+    lower: TorchPart, input: Abstract, weight: Abstract, bias: Abstract = NONE, *, seen: Any
+) -> Tensor:
+    x, w = tensor(lower, input), tensor(lower, weight)
+    if w.rank != 2 or x.rank == 0 or x.dtype != w.dtype:
+        raise refuse(reasons.TORCH_FORM, "linear", "a weight that is no matrix")
+    lower.torch_tensors.equal_sizes(x, -1, w, 1)
+    shape = [*x.shape[:-1], w.shape[0]]
+    nodes = node_of(lower, x), node_of(lower, w), maybe(lower, bias)
+    return result(lower, lowered(lower, rows.linear, [(seen.dtype, shape)], *nodes))
+
+
+@means(torch.matmul, torch.Tensor.matmul, torch.mm, torch.Tensor.mm, torch.bmm, torch.Tensor.bmm)
+@means(torch.mv, torch.Tensor.mv)
+def matmul(lower: TorchPart, input: Abstract, other: Abstract, *, seen: Any) -> Tensor:
+    """Matrices, stacks of them that are broadcast, and vectors."""
+    x, y = tensor(lower, input), tensor(lower, other)
+    if 0 in (x.rank, y.rank) or x.dtype != y.dtype:
+        raise refuse(reasons.TORCH_FORM, "matmul", "a number, or two dtypes")
+    lower.torch_tensors.equal_sizes(x, -1, y, -2 if y.rank > 1 else 0)
+    b = builder_of(lower)
+    one, two = node_of(lower, x), node_of(lower, y)
+    left = b.unsqueeze(one, 0) if x.rank == 1 else one
+    right = b.unsqueeze(two, 1) if y.rank == 1 else two
+    if left.rank > 2 and right.rank == 2:  # rows of all matrices at once
+        shape = [*x.shape[:-1], y.shape[1]] if y.rank > 1 else x.shape[:-1]
+        turned = b.transpose(right, [1, 0])
+        made = lowered(lower, rows.linear, [(seen.dtype, [*x.shape[:-1], *y.shape[1:]])
+                       if y.rank > 1 else (seen.dtype, [*x.shape[:-1], lower.graph.size(1)])],
+                       left, turned)
+    else:
+        batch = lower.elementwise.broadcast_shape(
+            [[lower.graph.size(size) for size in each.shape[:-2]] for each in (left, right)]
+        ) if max(left.rank, right.rank) > 2 else []
+        stacks = [b.broadcast(each, [*batch, *each.shape[-2:]]) for each in (left, right)]
+        made = lowered(lower, rows.product, [(seen.dtype, [])], *stacks)
+    gone = [made.rank - 2] * (x.rank == 1) + [made.rank - 1] * (y.rank == 1)
+    return result(lower, b.squeeze(made, gone) if gone else made)
+
+
+OPERATORS["binary", "@"] = matmul
+
+
+@means(torch.baddbmm, torch.Tensor.baddbmm, torch.addmm, torch.Tensor.addmm)
+def addmm(
+    lower: TorchPart,
+    input: Abstract,
+    mat1: Abstract,
+    mat2: Abstract,
+    *,
+    beta: Abstract = Literal(1),
+    alpha: Abstract = Literal(1),
+    seen: Any,
+) -> Tensor:
+    a, x, y = (tensor(lower, each) for each in (input, mat1, mat2))
+    lower.torch_tensors.equal_sizes(x, -1, y, -2)
+    shape = [*x.shape[:-1], y.shape[-1]]
+    made = lowered(
+        lower,
+        rows.addmm,
+        [(seen.dtype, shape)],
+        *(node_of(lower, each) for each in (a, x, y)),
+        beta=lower.indexing.plain(beta),
+        alpha=lower.indexing.plain(alpha),
+    )
+    return result(lower, made)
+
+
+@means(F.scaled_dot_product_attention)
+def attention(
+    lower: TorchPart,
+    query: Abstract,
+    key: Abstract,
+    value: Abstract,
+    attn_mask: Abstract = NONE,
+    dropout_p: Abstract = ZERO,
+    is_causal: Abstract = FALSE,
+    scale: Abstract = NONE,
+    enable_gqa: Abstract = FALSE,
+) -> Tensor:
+    q, k, v = (tensor(lower, each) for each in (query, key, value))
+    if any(t.rank != 4 for t in (q, k, v)) or lower.indexing.plain(dropout_p):
+        raise refuse(reasons.TORCH_FORM, "attention", "dropout, or other than four axes")
+    for axis in (0, 1, 3):
+        lower.torch_tensors.equal_sizes(q, axis, k, axis)
+    for axis in (0, 1, 2):
+        lower.torch_tensors.equal_sizes(k, axis, v, axis)
+    b = builder_of(lower)
+    mask = maybe(lower, attn_mask)
+    if mask is not None:
+        if mask.dtype == "bool":
+            dtype = node_of(lower, q).dtype
+            zero = b.constant(0, dtype, mask.shape)
+            mask = b.select(mask, zero, b.constant(float("-inf"), dtype, mask.shape))
+    made, _ = lowered(
+        lower,
+        rows.attention,
+        [],
+        *(node_of(lower, each) for each in (q, k, v)),
+        0,
+        lower.indexing.plain(is_causal),
+        attn_mask=mask,
+        scale=lower.indexing.plain(scale),
+    )
+    return arranged(lower, made, HEADS_INSIDE)
+
+
+# ---- normalisations
+
+
+def normalised(
+    lower: TorchPart, x: Tensor, shape: Abstract, *affine: Abstract
+) -> list[_dvm.Dim]:
+    """The last sizes of `x`, which are these."""
+    sizes = lower.torch_tensors.dims([shape])
+    for axis, wanted in zip(range(x.rank - len(sizes), x.rank), sizes, strict=True):
+        if x.shape[axis] != wanted:
+            lower.sizes.require_equal(x.shape[axis], wanted)
+            if wanted.constant is not None:
+                lower.torch_tensors.tell(x, axis, wanted)
+    for each in affine:
+        if not is_none(each):
+            own = tensor(lower, each)
+            for axis in range(own.rank):
+                lower.torch_tensors.equal_sizes(x, axis - own.rank, own, axis)
+    return x.shape[x.rank - len(sizes) :]
+
+
+@means(F.layer_norm)
+def layer_norm(
+    lower: TorchPart,
+    input: Abstract,
+    normalized_shape: Abstract,
+    weight: Abstract = NONE,
+    bias: Abstract = NONE,
+    eps: Abstract = Literal(1e-5),
+    *,
+    seen: Any,
+) -> Tensor:
+    x = tensor(lower, input)
+    sizes = normalised(lower, x, normalized_shape, weight, bias)
+    expected: Any = [(seen.dtype, [])] * 3
+    made = lowered(
+        lower,
+        norms.layer_norm,
+        expected,
+        node_of(lower, x),
+        sizes,
+        maybe(lower, weight),
+        maybe(lower, bias),
+        lower.indexing.plain(eps),
+    )
+    return result(lower, made[0])
+
+
+@means(F.rms_norm)
+def rms_norm(
+    lower: TorchPart,
+    input: Abstract,
+    normalized_shape: Abstract,
+    weight: Abstract = NONE,
+    eps: Abstract = NONE,
+    *,
+    seen: Any,
+) -> Tensor:
+    x = tensor(lower, input)
+    sizes = normalised(lower, x, normalized_shape, weight)
+    given = lower.indexing.plain(eps)
+    least = torch.finfo(seen.dtype).eps if given is None else given
+
+    def row(b: Any, x: Any, weight: Any) -> Any:
+        wide = b.wide(x)
+        axes = list(range(x.rank - len(sizes), x.rank))
+        scale = norms.inverse_root(b, b.mean(b.mul(wide, wide), axes), least)
+        normal = b.mul(wide, b.broadcast(scale, x.shape))
+        if weight is not None:
+            normal = b.mul(normal, b.broadcast(b.wide(weight), x.shape))
+        return b.cast(normal, x.dtype)
+
+    return result(
+        lower, lowered(lower, row, [(seen.dtype, [])], node_of(lower, x), maybe(lower, weight))
+    )
+
+
+# ---- embeddings, dropout
+
+
+@means(F.embedding)
+def embedding(
+    lower: TorchPart,
+    input: Abstract,
+    weight: Abstract,
+    padding_idx: Abstract = NONE,
+    max_norm: Abstract = NONE,
+    norm_type: Abstract = Literal(2.0),
+    scale_grad_by_freq: Abstract = FALSE,
+    sparse: Abstract = FALSE,
+    *,
+    seen: Any,
+) -> Tensor:
+    if not is_none(max_norm):
+        raise refuse(reasons.TORCH_FORM, "embedding", "max_norm")
+    places, table = tensor(lower, input), tensor(lower, weight)
+    made = lowered(
+        lower,
+        indexing.embedding,
+        [(seen.dtype, [])],
+        node_of(lower, table),
+        node_of(lower, places),
+    )
+    return result(lower, made)
+
+
+@means(F.dropout)
+def dropout(
+    lower: TorchPart,
+    input: Abstract,
+    p: Abstract = Literal(0.5),
+    training: Abstract = Literal(True),
+    inplace: Abstract = FALSE,
+) -> Tensor:
+    """Out of training: the very tensor that it was given."""
+    if lower.indexing.plain(training) and lower.indexing.plain(p):
+        raise refuse(reasons.TORCH_FORM, "dropout", "training")
+    return tensor(lower, input)

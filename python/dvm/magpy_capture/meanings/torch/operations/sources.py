@@ -1,0 +1,121 @@
+"""New tensors of PyTorch: filled, counted, like others; elements as numbers of Python's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from dvm import _dvm, reasons
+from dvm.magpy_capture.meanings.torch.layer import TorchPart
+from dvm.magpy_capture.meanings.torch.operations.lowered import (
+    builder_of,
+    lowered,
+    number_of,
+    result,
+    sized,
+    tensor,
+)
+from dvm.magpy_capture.path.spec import refuse
+from dvm.magpy_capture.registry import Meaning, means
+from dvm.magpy_capture.values import Abstract, Literal, Named, Tensor, resolve
+from dvm.torch import pointwise as rows
+
+NONE, FALSE, ZERO, ONE = Literal(None), Literal(False), Literal(0), Literal(1)
+#: what a function that makes a tensor may be told besides its dtype
+ALLOWED = {"device": ("cpu", None), "requires_grad": (False,), "layout": (None, torch.strided)}
+ALLOWED |= {"pin_memory": (False, None), "memory_format": (None, torch.preserve_format)}
+
+
+def check_options(lower: TorchPart, options: Named) -> None:
+    """Refuses what is no plain tensor in this machine's memory."""
+    lower.torch_modes.guard_modes()
+    for name, value in options.items():
+        known = lower.indexing.plain(value)
+        if name == "device" and known is not None:
+            known = torch.device(known).type
+        if name != "dtype" and known not in ALLOWED.get(name, ()):
+            raise refuse(reasons.TORCH_FORM, "a new tensor", name)
+
+
+def filled(lower: TorchPart, shape: list[_dvm.Dim], value: Any, seen: Any) -> Tensor:
+    made = lowered(lower, rows.full, [(seen.dtype, shape)], shape, value)
+    return result(lower, builder_of(lower).broadcast(made, sized(shape)))
+
+
+def of_shape(number: int) -> Meaning:
+    def meaning(lower: TorchPart, *size: Abstract, seen: Any, **options: Abstract) -> Tensor:
+        check_options(lower, options)
+        return filled(lower, lower.torch_tensors.dims(size), number, seen)
+
+    return meaning
+
+
+means(torch.zeros)(of_shape(0))
+means(torch.ones)(of_shape(1))
+
+
+@means(torch.full)
+def full(
+    lower: TorchPart, size: Abstract, fill_value: Abstract, *, seen: Any, **options: Abstract
+) -> Tensor:
+    check_options(lower, options)
+    return filled(lower, lower.torch_tensors.dims([size]), number_of(lower, fill_value), seen)
+
+
+def like(number: int) -> Meaning:
+    def meaning(lower: TorchPart, input: Abstract, *, seen: Any, **options: Abstract) -> Tensor:
+        check_options(lower, options)
+        x = tensor(lower, input)
+        if x.order != tuple(range(x.rank)):
+            raise refuse(reasons.TORCH_ORDER, "a tensor like another")
+        return filled(lower, x.shape, number, seen)
+
+    return meaning
+
+
+means(torch.zeros_like)(like(0))
+means(torch.ones_like)(like(1))
+
+
+def new(number: int) -> Meaning:
+    def meaning(
+        lower: TorchPart, input: Abstract, *size: Abstract, seen: Any, **options: Abstract
+    ) -> Tensor:
+        check_options(lower, options)
+        tensor(lower, input)
+        return filled(lower, lower.torch_tensors.dims(size), number, seen)
+
+    return meaning
+
+
+means(torch.Tensor.new_zeros)(new(0))
+means(torch.Tensor.new_ones)(new(1))
+
+
+@means(torch.arange)
+def arange(lower: TorchPart, *given: Abstract, seen: Any, **options: Abstract) -> Tensor:
+    """Whole numbers up to a size: from 0, or from another one on."""
+    check_options(lower, options)
+    start, end, step = (
+        (ZERO, given[0], ONE) if len(given) == 1 else (*given, ONE)[:3]
+    )
+    numbers = [lower.torch_tensors.number(each) for each in (start, end, step)]
+    if any(lower.torch_tensors.kind_of(n) is not int for n in numbers) or numbers[2] != 1:
+        raise refuse(reasons.TORCH_FORM, "torch.arange", "floats, or steps")
+    first, last = (lower.indexing.dim_of(resolve(each)) for each in (start, end))
+    count = lower.indexing.at_least(last - first, lower.graph.size(0))
+    begin = first if first.constant is None else first.constant
+    made = lowered(lower, rows.arange, [(seen.dtype, [count])], begin, None, 1)
+    return result(lower, made)
+
+
+@means(torch.Tensor.item)
+def item(lower: TorchPart, input: Abstract, *, seen: Any) -> Abstract:
+    """The one element as a number of Python's."""
+    x = tensor(lower, input)
+    if x.rank:
+        raise refuse(reasons.TORCH_FORM, "x.item", "axes")
+    value = lower.arrays.value_of(x)
+    register = lower.graph.leave(value, {bool: "bool", int: "int", float: "float"}[type(seen)])
+    return lower.heap.computed(register, seen)

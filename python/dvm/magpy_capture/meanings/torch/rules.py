@@ -1,0 +1,141 @@
+"""What PyTorch rules of results: the order of their axes in memory; operators and subscripts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence as SequenceOf
+from typing import Any
+
+from dvm import _dvm, reasons
+from dvm.magpy_capture.meanings.torch.layer import TorchPart
+from dvm.magpy_capture.path.graphs import same_shape
+from dvm.magpy_capture.path.program import describe
+from dvm.magpy_capture.path.spec import refuse
+from dvm.magpy_capture.registry import Meaning
+from dvm.magpy_capture.tensors.fresh import Order, c_order
+from dvm.magpy_capture.values import Abstract, Named, Tensor, resolve
+
+#: (kind of operator, operator of the language) -> what it means; filled by `operations`
+OPERATORS: dict[tuple[str, str], Meaning] = {}
+
+
+class TorchRules(TorchPart):
+    """Asked for where a path has tensors (tensors/rules.py)."""
+
+    needs = "elementwise graph layouts meanings program torch_modes torch_tensors writes"
+
+    # ---- memory order
+
+    def result_order(self, operands: SequenceOf[Tensor], rank: int) -> Order:
+        """The order that an elementwise op gives its result: that of the first operand with one.
+
+        An axis of one element says nothing of its place, so where operands in several orders are
+        broadcast, sizes decide: such a path is refused.
+        """
+        if rank < 2:
+            return c_order(rank)
+        speaking = [t for t in operands if sum(dim.constant != 1 for dim in t.shape) > 1]
+        orders = [self.layouts.order_in_memory(t) for t in speaking]
+        if orders == [c_order(t.rank) for t in speaking]:
+            return c_order(rank)
+        shape = self.elementwise.common_shape(operands)
+        if any(t.loose for t in speaking) or not all(same_shape(t.shape, shape) for t in speaking):
+            raise refuse(reasons.TORCH_ORDER, "an elementwise operation")
+        return orders[0]
+
+    def copied_order(self, t: Tensor) -> Order:
+        """That of a copy in torch.preserve_format."""
+        return self.result_order([t], t.rank)
+
+    # ---- operands
+
+    def operand(self, operand: Abstract, dtype: str) -> Tensor:
+        value = resolve(operand)
+        if isinstance(value, Tensor):
+            return self.elementwise.cast(value, dtype)
+        return self.torch_tensors.number_value(self.torch_tensors.number(value), dtype)
+
+    def element_of(self, value: Abstract, dtype: str) -> Tensor:
+        return self.operand(value, dtype)
+
+    def is_integer_scalar(self, *values: Abstract) -> bool:
+        return False
+
+    # ---- operators
+
+    def compute(
+        self, kind: str, name: str, operands: list[Abstract], seen: Any, *, in_place: bool = False
+    ) -> Abstract:
+        meaning = OPERATORS.get((kind, name))
+        if meaning is None:
+            raise refuse(reasons.OPERATOR, name, describe(operands[0]))
+        made: Abstract = meaning(self.meanings.holder(meaning), *operands, seen=seen)
+        if in_place:
+            return self.write(operands[0], made)
+        return made
+
+    def elementwise_of_two(self, name: str, a: Abstract, b: Abstract, seen: Any) -> Abstract:
+        """An elementwise function by its name, of two tensors."""
+        meaning = OPERATORS["function", name]
+        made: Abstract = meaning(self.meanings.holder(meaning), a, b, seen=seen)
+        return made
+
+    def known_sizes(self, register: int, seen: Any) -> list[_dvm.Dim] | None:
+        """Of a parameter: its module is made for them."""
+        if type(seen) is self.graph.library.array:
+            return None
+        for axis, size in enumerate(seen.shape):
+            own = self.program.step("shape", register, axis, key=("shape", register, axis))
+            self.program.guard("guard_value", own, size, key=(own,))
+        return [self.graph.size(size) for size in seen.shape]
+
+    def met(self, seen: Any) -> None:
+        """A tensor comes into the path."""
+        self.torch_modes.guard_modes()
+        self.torch_modes.refuse_gradient(seen)
+
+    def write(self, target: Abstract, value: Abstract) -> Abstract:
+        """What an operation in place does with what it has computed."""
+        assert isinstance(target, Tensor)
+        assert isinstance(value, Tensor)
+        self.writes.write(target, value)
+        return target
+
+    def operator(self, name: str, operands: list[Abstract]) -> Tensor:
+        kind = "unary" if name == "abs" else "binary"
+        made = self.compute(kind, name, operands, None)
+        assert isinstance(made, Tensor)
+        return made
+
+    def applied(self, function: Any, operands: list[Abstract]) -> Tensor:
+        raise refuse(reasons.CALL, describe(operands[0]))
+
+    # ---- parts
+
+    def subscript(self, base: Tensor, key: Abstract, seen: Any) -> Abstract:
+        raise refuse(reasons.TORCH_FORM, "x[key]", describe(key))
+
+    def store_subscript(self, base: Tensor, key: Abstract, value: Abstract) -> None:
+        raise refuse(reasons.TORCH_WRITE)
+
+    def set_attribute(self, base: Tensor, name: str, value: Abstract) -> None:
+        raise refuse(reasons.SETTING_ATTRIBUTE, name, describe(base))
+
+    # ---- what only other libraries have
+
+    def written(self, function: Any, positional: list[Abstract], named: Named) -> list[Abstract]:
+        return []
+
+    def written_at(self, function: Any, positional: list[Abstract]) -> bool:
+        return False
+
+    def is_opaque_class(self, cls: type) -> bool:
+        return False
+
+    def is_array_class(self, thing: Any) -> bool:
+        return False
+
+    def require_plain(self, function: Any) -> None:
+        """No function of PyTorch's calls one of the user's for each element."""
+
+
+__all__ = ["OPERATORS", "TorchRules"]
