@@ -479,6 +479,7 @@ const runtime::Plan* plan_of_torch_graph(py::handle object) {
 void bind_torch_graph(py::module_& module) {
   module.def("use_torch", &use_torch, py::arg("tensor"), py::arg("parameter"),
              py::arg("forward_mode"), py::arg("examples"));
+  if (PyModule_AddFunctions(module.ptr(), torch_functions) < 0) throw py::error_already_set();
   module.def("capture_torch", &capture_torch, py::arg("tensor"), py::arg("parameter"),
              py::arg("elements_of"), py::arg("is_grad_enabled"));
   module.def("is_plain_tensor", [](py::handle tensor) {

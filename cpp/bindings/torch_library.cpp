@@ -210,7 +210,24 @@ class TorchLibrary final : public capture::Library {
   PyObject *no_states_, *requires_grad_;
 };
 
+// (callables): what each of them returns, as a tuple.
+PyObject* call_each(PyObject*, PyObject* callables) {
+  if (!PyTuple_CheckExact(callables)) {
+    PyErr_SetString(PyExc_TypeError, "expected a tuple");
+    return nullptr;
+  }
+  Ref answers = Ref::steal(PyTuple_New(PyTuple_GET_SIZE(callables)));
+  for (Py_ssize_t i = 0; answers && i < PyTuple_GET_SIZE(callables); ++i) {
+    PyObject* const answer = PyObject_CallNoArgs(PyTuple_GET_ITEM(callables, i));
+    if (answer == nullptr) return nullptr;
+    PyTuple_SET_ITEM(answers.get(), i, answer);
+  }
+  return answers.release();
+}
+
 }  // namespace
+
+PyMethodDef torch_functions[] = {{"call_each", call_each, METH_O, nullptr}, {}};
 
 void capture_torch(const py::type& tensor, const py::type& parameter,
                    const py::function& elements_of, const py::function& is_grad_enabled) {

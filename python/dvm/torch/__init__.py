@@ -10,9 +10,31 @@
 Needs the extra `torch`: pip install '.[torch]'. docs/torch.md has more.
 """
 
-from dvm.torch.backend import Options
-from dvm.torch.modules import compile
-from dvm.torch.profiled import profile
-from dvm.torch.reports import GraphRecord, Report, explain, report
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from dvm.torch.backend import Options
+    from dvm.torch.modules import compile
+    from dvm.torch.profiled import profile
+    from dvm.torch.reports import GraphRecord, Report, explain, report
+
+#: Where what is offered here lies. It comes with Dynamo, whose import takes seconds, when it is asked
+#: for: what tensors mean to dvm's own capture does without.
+_PLACES = {
+    "Options": "backend",
+    "compile": "modules",
+    "profile": "profiled",
+    **dict.fromkeys(("GraphRecord", "Report", "explain", "report"), "reports"),
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _PLACES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f"{__name__}.{_PLACES[name]}"), name)
+
 
 __all__ = ["GraphRecord", "Options", "Report", "compile", "explain", "profile", "report"]

@@ -16,19 +16,12 @@ from torch.optim.optimizer import register_optimizer_step_post_hook
 
 from dvm import _dvm, errors
 from dvm.compiling import NUMERICS, PRECISIONS
-from dvm.torch import graphs, layouts
-from dvm.torch.builder import DTYPES
+from dvm.torch import graphs, layouts, tensors  # noqa: F401
 from dvm.torch.decompositions import decompositions
 from dvm.torch.partition import partition
 from dvm.torch.reports import GraphRecord
 from dvm.torch.symbols import Untranslatable
 
-_dvm.use_torch(
-    torch.Tensor,
-    torch.nn.Parameter,
-    torch.autograd.forward_ad,
-    [torch.empty(0, dtype=dtype, device="cpu") for dtype in DTYPES],
-)
 _dvm.use_placement(layouts.placed_copy)
 _dvm.use_profiler(torch.autograd.profiler, torch.autograd.profiler.record_function)
 

@@ -5,12 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 
 from dvm import _dvm
-from dvm.torch.symbols import Size, Symbols
+from dvm.torch.sizes import Size
+
+if TYPE_CHECKING:
+    from dvm.torch.symbols import Symbols
 
 DTYPES = {
     torch.bool: "bool",

@@ -18,7 +18,8 @@ from dvm import _dvm, errors
 from dvm.torch import aten, layouts, library_ops, numbers
 from dvm.torch.builder import DTYPES, Builder, NotCompiled, Tensor, is_same_shape
 from dvm.torch.layouts import Layout
-from dvm.torch.symbols import Size, Symbols, Untranslatable
+from dvm.torch.sizes import Size
+from dvm.torch.symbols import Symbols, Untranslatable
 
 _TORCH = str(Path(torch.__file__).parent)
 _FRAME = re.compile(r'^\s*File "([^"]+)", line (\d+)', re.MULTILINE)

@@ -7,7 +7,7 @@ from typing import Any
 
 from dvm.torch.builder import Builder, NotCompiled, Tensor, is_same
 from dvm.torch.shapes import axis_of
-from dvm.torch.symbols import Size
+from dvm.torch.sizes import Size
 
 # No place of any tensor: the call is given up, and torch raises its own error.
 NOWHERE = -(2**62)

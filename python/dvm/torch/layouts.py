@@ -14,7 +14,8 @@ from typing import Any
 import torch
 from torch.fx import Node
 
-from dvm.torch.symbols import Size, expression
+from dvm.torch.sizes import Size
+from dvm.torch.symbols import expression
 
 #: as `_dvm.TorchGraph` reads it: axes, the outermost first, of what lies without gaps; or strides
 #: and the offset, None for what a call tells

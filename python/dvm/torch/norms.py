@@ -7,7 +7,7 @@ from typing import Any
 
 from dvm.torch.builder import Builder, NotCompiled, Tensor
 from dvm.torch.reductions import variance
-from dvm.torch.symbols import Size
+from dvm.torch.sizes import Size
 
 
 def inverse_root(b: Builder, x: Tensor, eps: float) -> Tensor:

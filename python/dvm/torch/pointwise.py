@@ -19,7 +19,7 @@ from dvm.torch.builder import (
     Number,
     Tensor,
 )
-from dvm.torch.symbols import Size
+from dvm.torch.sizes import Size
 
 Lowering = Callable[..., Tensor]
 

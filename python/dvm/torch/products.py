@@ -15,7 +15,7 @@ from dvm.torch.builder import (
     is_same,
     is_same_shape,
 )
-from dvm.torch.symbols import Size
+from dvm.torch.sizes import Size
 
 
 def product(b: Builder, x: Tensor, y: Tensor) -> Tensor:

@@ -9,7 +9,7 @@ from typing import Any
 
 from dvm.torch.builder import Builder, NotCompiled, Tensor, is_same_shape
 from dvm.torch.shapes import axes_of, axis_of
-from dvm.torch.symbols import Size
+from dvm.torch.sizes import Size
 
 EXACT = ("f32", "f64")  # whose products are rounded nowhere else than elementwise ones
 

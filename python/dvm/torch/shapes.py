@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from dvm.torch.builder import Builder, NotCompiled, Tensor
-from dvm.torch.symbols import Size
+from dvm.torch.sizes import Size
 
 
 def axis_of(axis: int, rank: int) -> int:

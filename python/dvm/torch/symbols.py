@@ -11,8 +11,7 @@ import torch
 from torch.utils._sympy import functions as sizes
 
 from dvm import _dvm
-
-Size = _dvm.Dim | int
+from dvm.torch.sizes import Size
 
 # A Dim holds no greater ones; torch's "no bound" is greater than every number.
 MOST = 2**62

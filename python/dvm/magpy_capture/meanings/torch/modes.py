@@ -2,29 +2,38 @@
 
 from __future__ import annotations
 
+import functools
+import operator
 import sys
 from typing import Any
 
-from dvm import reasons
+from dvm import _dvm, reasons
 from dvm.magpy_capture.libraries import LIBRARIES
 from dvm.magpy_capture.meanings.torch.layer import TorchPart
 from dvm.magpy_capture.path.spec import refuse
 
+#: what functions of PyTorch go by beside their arguments, and what it must be for them to mean what
+#: they do; those in FREE may be any, the same in each call
+PLAIN: dict[str, Any] = {
+    "is_grad_enabled": None,
+    "is_inference_mode_enabled": None,
+    "get_default_dtype": None,
+    "is_autocast_enabled": False,
+    "_C._len_torch_function_stack": 0,
+    "_C._len_torch_dispatch_stack": 0,
+    "_C._functorch.maybe_current_level": None,
+    "_C._get_tracing_state": None,
+}
+FREE = frozenset({"is_grad_enabled", "is_inference_mode_enabled", "get_default_dtype"})
 
-def modes() -> tuple[Any, ...]:
-    """What functions of PyTorch go by beside their arguments."""
+
+@functools.cache
+def questions() -> tuple[Any, ...]:
+    """The functions of PyTorch that say so."""
     torch = sys.modules["torch"]
-    return (
-        torch.is_grad_enabled(),
-        torch.is_inference_mode_enabled(),
-        torch.is_autocast_enabled("cpu"),
-        torch.get_default_dtype(),
-        torch._C._len_torch_function_stack(),
-        torch._C._len_torch_dispatch_stack(),
-        torch._C._functorch.maybe_current_level(),
-        torch.get_default_device() if torch._GLOBAL_DEVICE_CONTEXT.__dict__ else None,
-        torch._C._get_tracing_state(),
-    )
+    asked = {name: operator.attrgetter(name)(torch) for name in PLAIN}
+    asked["is_autocast_enabled"] = functools.partial(torch.is_autocast_enabled, "cpu")
+    return tuple(asked.values())
 
 
 class TorchModes(TorchPart):
@@ -38,21 +47,19 @@ class TorchModes(TorchPart):
         Where gradients are kept, the signature of each tensor tells whether it wants one.
         """
         self.graph.meet(next(each for each in LIBRARIES if each.name == "torch"))
-        now = modes()
-        asked = self.program.step("call", self.program.constant(modes), [], (), key=("modes",))
+        now = _dvm.call_each(questions())
+        given = [self.program.constant(questions())]
+        asked = self.program.step(
+            "call", self.program.constant(_dvm.call_each), given, (), key=("modes",)
+        )
         self.program.guard("guard_value", asked, now, key=(asked,))
-        if (
-            now[2]
-            or any(now[4:6])
-            or now[6] is not None
-            or now[7] is not None
-            or now[8] is not None
-        ):
-            raise refuse(reasons.TORCH_FORM, "a function of torch", "a mode that changes it")
+        for answer, (name, plain) in zip(now, PLAIN.items(), strict=True):
+            if name not in FREE and answer != plain:
+                raise refuse(reasons.TORCH_FORM, "a function of torch", name)
 
     def refuse_gradient(self, tensor: Any) -> None:
         if tensor.requires_grad and sys.modules["torch"].is_grad_enabled():
             raise refuse(reasons.GRADIENTS)
 
 
-__all__ = ["TorchModes", "modes"]
+__all__ = ["TorchModes"]

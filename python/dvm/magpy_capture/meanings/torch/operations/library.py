@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-import dvm.torch.backend  # noqa: F401  (which tells the core what tensors are)
+import dvm.torch.tensors  # noqa: F401  (tells the core what tensors are)
 from dvm import _dvm
 from dvm.magpy_capture.libraries import LIBRARIES
 from dvm.magpy_capture.library import DTYPES
