@@ -103,7 +103,8 @@ class TorchLibrary final : public capture::Library {
     seen.shape = own.shape;
     seen.strides = own.strides;
     seen.rank = own.rank;
-    seen.flags = capture::kAligned | capture::kWriteable |
+    // torch counts the writes into a tensor, so that all go by write().
+    seen.flags = capture::kAligned | capture::kWriteable | capture::kWarnsWhenWritten |
                  (is_dense(own) ? uint32_t{capture::kCContiguous} : 0U);
     seen.elements = kElements + static_cast<size_t>(own.dtype);
     seen.item_bytes = core::byte_size(own.dtype);

@@ -149,6 +149,14 @@ def timed_call(
 
 step_table: list[tuple[str, str, str]]  # name, category, synopsis
 
+def may_overlap(one: Any, other: Any) -> bool: ...
+def is_plain_tensor(tensor: Any) -> bool: ...
+def capture_torch(
+    tensor: type,
+    parameter: type,
+    elements_of: Callable[..., Any],
+    is_grad_enabled: Callable[..., Any],
+) -> None: ...
 def layout(
     array: object,
 ) -> tuple[str, tuple[int, ...]]: ...  # class, axes from outermost to innermost

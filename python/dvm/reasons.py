@@ -406,7 +406,9 @@ NEEDS_INT = Row("{!r} where an int is needed", LITERALS)
 # ---- torch
 
 FOREIGN_ARRAY = Row("an array of {} that is no plain one: {}", BY_DYNAMO)
-GRADIENTS = Row("gradients of tensors of PyTorch", "call it within torch.no_grad(), or " + BY_DYNAMO)
+GRADIENTS = Row(
+    "gradients of tensors of PyTorch", "call it within torch.no_grad(), or " + BY_DYNAMO
+)
 TORCH_FORM = Row("{} in this form: {}", BY_DYNAMO)
 TORCH_ORDER = Row("the memory order of what {} gives", BY_DYNAMO)
 TORCH_WRITE = Row("a write into a tensor of PyTorch", BY_DYNAMO)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dvm.magpy_capture.library import Library
-from dvm.magpy_capture.meanings.numpy.library import NUMPY
+from dvm.magpy_capture.meanings.numpy.library import NUMPY as NUMPY
 
 #: NumPy, and PyTorch once a program brings it along (meanings/torch). What is told by classes below
 #: has NumPy alone: PyTorch has tensors for scalars, and no objects of these other kinds.

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from dvm import _dvm
-from dvm.magpy_capture.libraries import LIBRARIES
 from dvm.magpy_capture.loops.gathering import gather
 from dvm.magpy_capture.loops.histories import LoopHistories
 from dvm.magpy_capture.loops.rolling import Loops
@@ -56,7 +55,7 @@ class RulesOfPath:
         self._parts = parts
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self._parts[self._parts["graph"].library.rules], name)
+        return getattr(self._parts[self._parts["graph"].array_library.rules], name)
 
 
 class Lowering:
@@ -75,7 +74,7 @@ class Lowering:
 
     def __init__(self) -> None:
         self._parts: dict[str, Any] = {name: kind.__new__(kind) for name, kind in MADE.items()}
-        every = {**self._parts, "meanings": self, "library": LIBRARIES[0]}
+        every = {**self._parts, "meanings": self}
         every["rules"] = RulesOfPath(self._parts)
         self._stateful: list[tuple[dict[str, Any], dict[str, Any]]] = []
         for name, part in self._parts.items():

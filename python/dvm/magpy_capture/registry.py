@@ -74,6 +74,9 @@ CALLS_OF: dict[type, Meaning] = {}
 METHODS_OF: dict[Any, Meaning] = {}
 #: kind of object, by its id -> how one is read: (register, seen, external)
 ADOPTS: dict[int, Meaning] = {}
+#: `__getattribute__` or `__getattr__` in Python -> what an attribute that it finds is, of
+#: which the default rules know nothing: (base, name, seen)
+LOOKED_UP: dict[Any, Meaning] = {}
 #: `__iter__` of a class in Python -> what is gone through: (base)
 ITERATED: dict[Any, Meaning] = {}
 #: kind of context manager -> what entering it means: (manager)
@@ -133,6 +136,11 @@ def iterates(*functions: Any) -> Callable[[Handler], Handler]:
     return _registers(ITERATED, functions)
 
 
+def looks_up(*functions: Any) -> Callable[[Handler], Handler]:
+    """Register what attributes are, for objects whose classes have these to find them."""
+    return _registers(LOOKED_UP, functions)
+
+
 def entered(*kinds: type) -> Callable[[Handler], Handler]:
     """Register what `with` does with managers of these kinds of abstract values."""
     return _registers(ENTERED, kinds)
@@ -141,7 +149,7 @@ def entered(*kinds: type) -> Callable[[Handler], Handler]:
 def all_meanings() -> set[Meaning]:
     """All that are registered."""
     tables: list[dict[Any, Meaning]] = [FUNCTIONS, METHODS, CALLS, CALLS_OF, METHODS_OF, ADOPTS]
-    tables += [ATTRIBUTES_OF, ATTRIBUTES_OF_ARRAYS, ENTERED, ITERATED]
+    tables += [ATTRIBUTES_OF, ATTRIBUTES_OF_ARRAYS, ENTERED, ITERATED, LOOKED_UP]
     return {each for table in tables for each in table.values()}
 
 

@@ -70,7 +70,9 @@ class Objects(ObjectPart):
         seen = self.record.as_it_came(seen)
         if type(seen) is _dvm.Dropped:  # an item of a container that it held before
             raise refuse(reasons.OBJECT_TELLS_END)
-        if not (type(seen) in VARYING or is_plain_array(seen)) and self._is_fixed(seen, name is not None):
+        if not (type(seen) in VARYING or is_plain_array(seen)) and self._is_fixed(
+            seen, name is not None
+        ):
             if name is not None:
                 self.program.guard_name(name[0], name[1], seen)
             else:

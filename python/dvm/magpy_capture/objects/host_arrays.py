@@ -27,7 +27,7 @@ from dvm.magpy_capture.values import Abstract, Host, Tensor
 class HostArrays(ObjectPart):
     """What a path knows of them, and how they are written."""
 
-    needs = "arrays heap instances library memory program"
+    needs = "arrays graph heap instances memory program"
 
     def __init__(self, on_host: frozenset[int]) -> None:
         self.on_host = on_host  # ids of arrays of which no view may be in the graph
@@ -117,7 +117,10 @@ class HostArrays(ObjectPart):
         return view
 
     def guard_view(self, made: int, base: int, is_view: bool) -> None:
-        callee, key = self.program.constant(self.library.is_view_or_empty), ("is view", made, base)
+        callee, key = (
+            self.program.constant(self.graph.array_library.is_view_or_empty),
+            ("is view", made, base),
+        )
         shares = self.program.step("call", callee, [made, base], (), key=key)
         self.program.guard("guard_truth", shares, is_view, key=(shares,))
 

@@ -12,7 +12,7 @@ from dvm.magpy_capture.objects.derived import SLOTS, field_of, inherited
 from dvm.magpy_capture.objects.layer import ObjectPart
 from dvm.magpy_capture.path.program import describe
 from dvm.magpy_capture.path.spec import refuse
-from dvm.magpy_capture.registry import ITERATED, attributes_of
+from dvm.magpy_capture.registry import ITERATED, LOOKED_UP, attributes_of
 from dvm.magpy_capture.values import (
     Abstract,
     CacheLock,
@@ -57,7 +57,7 @@ class Instances(ObjectPart):
             if isinstance(walked, types.FunctionType) and walked in ITERATED:
                 self.guard_class(value.cls, "__iter__", walked)
                 meaning = ITERATED[walked]
-                return meaning(self.meanings.holder(meaning), value)  # type: ignore[no-any-return]
+                return meaning(self.meanings.holder(meaning), value)
         if value.content is None:
             return value
         for name in methods:
@@ -82,15 +82,18 @@ class Instances(ObjectPart):
             return resolve(value)
         if base.cls is functools.partial and name in ("func", "args", "keywords"):
             return self.read(base, name, "getattr", seen)
-        getter = inherited(base.cls, "__getattribute__")
+        getter = class_attribute(base.cls, "__getattribute__")
         self.guard_class(base.cls, "__getattribute__", getter)
-        if class_attribute(base.cls, "__getattribute__") is not getter:
+        is_known = self.has_meaning(getter)
+        if not is_known and getter is not inherited(base.cls, "__getattribute__"):
             raise refuse(reasons.ATTRIBUTE_OBJECT_OWN_GETATTRIBUTE, name)
         for cls in mro_of(base.cls):
             if self.ledger.stored("attribute", cls, name) is not None:
                 raise refuse(reasons.CLASS_ATTRIBUTE_PROGRAM_SET, name)
         found = class_attribute(base.cls, name)
         self.guard_descriptor(found)
+        if is_known and found is MISSING:
+            return self.looked_up(getter, base, name, seen)
         if name == "__class__":
             self.guard_class(base.cls, name, found)
             return Literal(base.cls)
@@ -111,6 +114,13 @@ class Instances(ObjectPart):
             self.guard_class(base.cls, name, found)
             return self.read(base, name, "getattr", seen)
         own = own_attribute(base.object, name)
+        if found is MISSING is own:
+            finder = class_attribute(base.cls, "__getattr__")
+            if self.has_meaning(finder):
+                self.guard_class(base.cls, "__getattr__", finder)
+                self.guard_class(base.cls, name, found)
+                self.program.guard("guard_lacks", base.register, name)
+                return self.looked_up(finder, base, name, seen)
         if found is MISSING or own is not MISSING:
             self.guard_class(base.cls, name, found)
             if is_constant_of(base.cls, name) and is_constant(seen):
@@ -121,6 +131,16 @@ class Instances(ObjectPart):
             return self.read(base, name, "getattr" if hidden else "attribute", seen)
         self.program.guard("guard_lacks", base.register, name)
         return self.class_value(base, found, name, seen)
+
+    @staticmethod
+    def has_meaning(finder: Any) -> bool:
+        """Whether it is known what a `__getattribute__` or `__getattr__` in Python finds."""
+        return isinstance(finder, types.FunctionType) and finder in LOOKED_UP
+
+    def looked_up(self, finder: Any, base: Instance, name: str, seen: Any) -> Abstract:
+        meaning = LOOKED_UP[finder]
+        made: Abstract = meaning(self.meanings.holder(meaning), base, name, seen)
+        return made
 
     def read(self, base: Instance, name: str, step: str, seen: Any) -> Abstract:
         register = base.register

@@ -72,7 +72,7 @@ class Graphs(PathPart):
 
     def __init__(self, modes: Modes) -> None:
         self.native = _dvm.Graph()
-        self.library: Library = LIBRARIES[0]  # of all its arrays
+        self.array_library: Library = LIBRARIES[0]  # of all its arrays
         self.shape = self.native.shape  # of a value
         self.dtype = self.native.dtype
         self.modes = self._outer_modes = modes
@@ -188,7 +188,7 @@ class Graphs(PathPart):
         if list(order) != sorted(order):
             register = self.program.step(
                 "call",
-                self.program.constant(self.library.transpose),
+                self.program.constant(self.array_library.transpose),
                 [register, self.program.constant(tuple(order))],
                 (),
             )
@@ -197,11 +197,11 @@ class Graphs(PathPart):
 
     def meet(self, library: Library) -> None:
         """A path has arrays of one library: its rules, and its arrays as results."""
-        if library is self.library:
+        if library is self.array_library:
             return
         if self.ops:
-            raise refuse(reasons.TWO_LIBRARIES, self.library.name, library.name)
-        self.library = library
+            raise refuse(reasons.TWO_LIBRARIES, self.array_library.name, library.name)
+        self.array_library = library
         if not library.tells_errors:
             self.modes = self._outer_modes = SILENT
 
@@ -217,7 +217,7 @@ class Graphs(PathPart):
         if dtype not in DTYPES:
             raise refuse(reasons.CONSTANT_DTYPE, dtype)
         try:
-            typed = self.library.number(literal, dtype)
+            typed = self.array_library.number(literal, dtype)
         except FloatingPointError as error:
             raise refuse(reasons.CONSTANT, error) from None
         value = self.node(
@@ -461,10 +461,10 @@ class Graphs(PathPart):
             elif self.ops[node][0] not in FREE:
                 self._segment_of[node] = segment
         self._segment_of[value] = segment
-        if needed & self._undefined and self.library.tells_errors:
+        if needed & self._undefined and self.array_library.tells_errors:
             segment.flags |= FLAG_BITS["invalid"]  # NumPy has another result
             segment.only_warns &= ~FLAG_BITS["invalid"]
-        if self.library.tells_errors and any(self._may_tie_zeros(node) for node in needed):
+        if self.array_library.tells_errors and any(self._may_tie_zeros(node) for node in needed):
             segment.flags |= _dvm.tied_zeros_flag
         self.covered |= needed
         segment.inputs = sorted(set(segment.inputs))
@@ -605,7 +605,7 @@ class Graphs(PathPart):
         """Turn segments into run steps, each with the graph of what it computes."""
         computes = ("segment", "call", "operator", "raises")
         asks = self.asked_modes or any(step[0] in computes for step in self.program.steps)
-        if asks and self.library.tells_errors:
+        if asks and self.array_library.tells_errors:
             self.program.steps.insert(0, ("guard_errstate", self._outer_modes))
         for index, step in enumerate(self.program.steps):
             if step[0] != "segment":
@@ -633,7 +633,7 @@ class Graphs(PathPart):
                 ],
                 segment.flags,
                 0 if self.sets_filters else segment.only_warns,
-                self.library.name,
+                self.array_library.name,
             )
             self.program.steps.replace(index, run)
 

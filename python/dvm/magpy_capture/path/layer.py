@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from dvm.magpy_capture.recording.layer import RecordingPart
 
 if TYPE_CHECKING:
-    from dvm.magpy_capture.library import Library
     from dvm.magpy_capture.path.graphs import Graphs
     from dvm.magpy_capture.path.ledger import Ledger
     from dvm.magpy_capture.path.loop_policy import LoopPolicy
@@ -21,7 +20,6 @@ class PathPart(RecordingPart):
     """Has the path: its steps, its graph, its changes."""
 
     loop_policy: LoopPolicy
-    library: Library
     materialiser: Materialiser
     program: Program
     ledger: Ledger

@@ -43,6 +43,7 @@ FIXED = (
     type,
     *UNCHANGING,
     types.GenericAlias,
+    types.CodeType,
     types.NotImplementedType,
     enum.Enum,
     functools._lru_cache_wrapper,

@@ -61,7 +61,7 @@ class Callbacks(WalkPart, Caller):
     """Runs over the events, and into the bodies of callbacks where a value asks for them."""
 
     needs = (
-        "calls exceptions flow followed generators host_operations instances library outputs "
+        "calls exceptions flow followed generators graph host_operations instances outputs "
         "program python record recorded walk"
     )
 
@@ -377,7 +377,7 @@ class Callbacks(WalkPart, Caller):
                 self._look_into(function, argument)
             objects.append(seen)
         given = dict(zip(named, objects[len(arguments) :], strict=True))
-        with self.library.quiet():
+        with self.graph.array_library.quiet():
             try:
                 return callee(*objects[: len(arguments)], **given)  # type: ignore[misc]
             except Exception as error:

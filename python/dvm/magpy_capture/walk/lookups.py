@@ -25,7 +25,13 @@ from dvm.magpy_capture.meanings.python.locks import is_lock
 from dvm.magpy_capture.objects.instances import BOUND
 from dvm.magpy_capture.path.program import describe
 from dvm.magpy_capture.path.spec import refuse
-from dvm.magpy_capture.registry import ATTRIBUTES_OF, ATTRIBUTES_OF_ARRAYS, ENTERED, attributes_of, of_kind
+from dvm.magpy_capture.registry import (
+    ATTRIBUTES_OF,
+    ATTRIBUTES_OF_ARRAYS,
+    ENTERED,
+    attributes_of,
+    of_kind,
+)
 from dvm.magpy_capture.tensors.indexing import index_parts
 from dvm.magpy_capture.values import (
     Abstract,
@@ -252,7 +258,8 @@ class Lookups(WalkPart):
                 self.instances.guard_look_up(owner, name)
                 return self._of_class(owner, name, found, seen)
             self.instances.guard_metaclass(owner, name, "__getattribute__", "__getattr__")
-        if self.program.is_local(owner) and is_constant(seen):
+        of_code = type(owner) is types.CodeType
+        if (of_code or self.program.is_local(owner)) and is_constant(seen):
             return Literal(seen)
         user_class = isinstance(owner, type) and is_user_class(owner)
         if isinstance(owner, (types.FunctionType, *FUNCTION_TYPES)) or user_class:

@@ -242,6 +242,11 @@ class PythonFunctions(PythonPart):
         if isinstance(base, Instance):
             if name in base.attributes:
                 return not isinstance(base.attributes[name], Gone)
+            if any(
+                self.instances.has_meaning(class_attribute(base.cls, hook))
+                for hook in ("__getattr__", "__getattribute__")
+            ):
+                return self.has_now(base.register, name, answer)
             for hook in ("__getattr__", "__getattribute__"):
                 if class_attribute(base.cls, hook) is not inherited(base.cls, hook):
                     raise refuse(reasons.HASATTR, describe(base))

@@ -7,29 +7,40 @@ import sys
 import types
 from typing import Any
 
-from dvm.magpy_capture.registry import FUNCTIONS, ITERATED, METHODS
+from dvm.magpy_capture.registry import FUNCTIONS, ITERATED, LOOKED_UP, METHODS
 
 #: of the folder beside this file, in which order does not matter
 OPERATIONS = ("elementwise", "shapes", "reductions", "products", "sources", "modules", "in_place")
 NAME = f"{__package__}.operations"
 
 
+#: module of Python -> those of ours that say what it means
+GUESTS = {
+    "torch.nn.functional": ("library", *OPERATIONS),
+    "transformers.configuration_utils": ("transformers",),
+}
+_welcomed: set[str] = set()
+
+
 def has_arrived() -> bool:
-    """Whether PyTorch is there and nobody has looked at it yet."""
-    return "torch.nn.functional" in sys.modules and f"{NAME}.library" not in sys.modules
+    """Whether PyTorch, or a package on top of it, is there, and nobody has looked at it yet."""
+    return any(name in sys.modules and name not in _welcomed for name in GUESTS)
 
 
 def welcome() -> None:
     """Let its tensors be arrays, and its functions mean what they do."""
-    for name in ("library", *OPERATIONS):
-        importlib.import_module(f"{NAME}.{name}")
+    for name, modules in GUESTS.items():
+        if name in sys.modules and name not in _welcomed:
+            _welcomed.add(name)
+            for each in modules:
+                importlib.import_module(f"{NAME}.{each}")
 
 
 def leaves() -> list[Any]:
     """Functions in Python of PyTorch's own that mean something here: nobody enters them."""
     if f"{NAME}.library" not in sys.modules:
         return []
-    functions = [*FUNCTIONS, *ITERATED, *_methods()]
+    functions = [*FUNCTIONS, *ITERATED, *LOOKED_UP, *_methods()]
     return [each for each in functions if _is_of_torch(each)]
 
 
@@ -40,7 +51,7 @@ def _methods() -> list[Any]:
 
 def _is_of_torch(function: Any) -> bool:
     module = getattr(function, "__module__", None)
-    of_torch = type(module) is str and module.partition(".")[0] == "torch"
+    of_torch = type(module) is str and module.partition(".")[0] in ("torch", "transformers")
     return of_torch and isinstance(function, types.FunctionType)
 
 

@@ -6,6 +6,7 @@ import sys
 from typing import Any
 
 from dvm import reasons
+from dvm.magpy_capture.libraries import LIBRARIES
 from dvm.magpy_capture.meanings.torch.layer import TorchPart
 from dvm.magpy_capture.path.spec import refuse
 
@@ -29,17 +30,24 @@ def modes() -> tuple[Any, ...]:
 class TorchModes(TorchPart):
     """A path is for calls under the modes of the recorded one."""
 
-    needs = "program"
+    needs = "graph program"
 
     def guard_modes(self) -> None:
         """Refuses a path under modes that change what functions mean.
 
         Where gradients are kept, the signature of each tensor tells whether it wants one.
         """
+        self.graph.meet(next(each for each in LIBRARIES if each.name == "torch"))
         now = modes()
         asked = self.program.step("call", self.program.constant(modes), [], (), key=("modes",))
         self.program.guard("guard_value", asked, now, key=(asked,))
-        if now[2] or any(now[4:6]) or now[6] is not None or now[7] is not None or now[8] is not None:
+        if (
+            now[2]
+            or any(now[4:6])
+            or now[6] is not None
+            or now[7] is not None
+            or now[8] is not None
+        ):
             raise refuse(reasons.TORCH_FORM, "a function of torch", "a mode that changes it")
 
     def refuse_gradient(self, tensor: Any) -> None:

@@ -81,7 +81,7 @@ class TorchRules(TorchPart):
 
     def known_sizes(self, register: int, seen: Any) -> list[_dvm.Dim] | None:
         """Of a parameter: its module is made for them."""
-        if type(seen) is self.graph.library.array:
+        if type(seen) is self.graph.array_library.array:
             return None
         for axis, size in enumerate(seen.shape):
             own = self.program.step("shape", register, axis, key=("shape", register, axis))
@@ -112,7 +112,9 @@ class TorchRules(TorchPart):
     # ---- parts
 
     def subscript(self, base: Tensor, key: Abstract, seen: Any) -> Abstract:
-        raise refuse(reasons.TORCH_FORM, "x[key]", describe(key))
+        meaning = OPERATORS["subscript", "[]"]
+        made: Abstract = meaning(self.meanings.holder(meaning), base, key, seen)
+        return made
 
     def store_subscript(self, base: Tensor, key: Abstract, value: Abstract) -> None:
         raise refuse(reasons.TORCH_WRITE)

@@ -31,7 +31,7 @@ TOLD_BESIDE = frozenset({"is_cuda", "is_meta", "is_mkldnn", "requires_grad", "is
 class Tensors(TorchPart):
     """Numbers, sizes, axes and attributes of tensors."""
 
-    needs = "arrays containers graph indexing program sizes views"
+    needs = "arrays containers graph indexing sizes views"
 
     def __init__(self) -> None:
         self.builder: Any = None  # of the lowerings that torch's graphs have, too
@@ -140,7 +140,7 @@ class Tensors(TorchPart):
     def made(
         self, value: int, dtype: str, shape: SequenceOf[_dvm.Dim], order: Order | None = None
     ) -> Tensor:
-        return fresh(value, dtype, shape, order, library=self.graph.library)
+        return fresh(value, dtype, shape, order, library=self.graph.array_library)
 
     def view(
         self, base: Tensor, shape: SequenceOf[_dvm.Dim], axes: Order, method: str, *given: Abstract
@@ -178,8 +178,6 @@ class Tensors(TorchPart):
         if callable(seen):
             return Method(base, name)
         raise refuse(reasons.ATTRIBUTE_OF, name, describe(base))
-
-
 
 
 __all__ = ["Tensors"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-import torch.nn.functional as F
+from torch.nn import functional
 
 from dvm import reasons
 from dvm.magpy_capture.meanings.torch.layer import TorchPart
@@ -29,14 +29,16 @@ def row_of(name: str) -> Row:
 
 def named(name: str) -> list[Any]:
     """The functions of that name: torch's own, that of tensors, that of torch.nn.functional."""
-    found = (getattr(place, name, None) for place in (torch, torch.Tensor, F))
+    found = (getattr(place, name, None) for place in (torch, torch.Tensor, functional))
     return [each for each in dict.fromkeys(found) if each is not None]
 
 
 # ---- of one tensor
 
 UNARY = (
-    *("abs neg ceil floor trunc reciprocal sqrt exp exp2 expm1 log log2 log10 log1p sin cos").split(),
+    *(
+        "abs neg ceil floor trunc reciprocal sqrt exp exp2 expm1 log log2 log10 log1p sin cos"
+    ).split(),
     *("tan asin acos atan sinh cosh tanh asinh acosh atanh erf sigmoid rsqrt square").split(),
     *("round sign logical_not bitwise_not isnan isinf").split(),
 )
@@ -156,6 +158,7 @@ def power(lower: TorchPart, input: Abstract, exponent: Abstract, *, seen: Any) -
 
 
 # ---- of three
+
 
 @means(torch.where)
 def where(
@@ -289,6 +292,8 @@ def contiguous(lower: TorchPart, input: Abstract) -> Tensor:
     assert isinstance(x, Tensor)
     if x.contiguous and x.order == tuple(range(x.rank)):
         return x
+    if not all(lower.sizes.exceeds_one(dim) for dim in x.shape):  # it may lie in C order after all
+        raise refuse(reasons.TORCH_ORDER, "x.contiguous")
     return lower.elementwise.copy(x, tuple(range(x.rank)))
 
 

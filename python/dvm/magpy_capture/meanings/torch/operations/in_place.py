@@ -13,7 +13,9 @@ from dvm.magpy_capture.values import Abstract, Literal, Tensor
 
 #: the methods of which there is one in place
 NAMES = (
-    *("add sub mul div pow remainder fmod floor_divide abs neg exp log sqrt rsqrt reciprocal").split(),
+    *(
+        "add sub mul div pow remainder fmod floor_divide abs neg exp log sqrt rsqrt reciprocal"
+    ).split(),
     *("sin cos tanh sigmoid relu clamp clip round floor ceil trunc masked_fill").split(),
     *("logical_and logical_or logical_not bitwise_and bitwise_or bitwise_xor bitwise_not").split(),
     *("eq ne lt le gt ge square erf").split(),

@@ -27,16 +27,19 @@ FUNCTION_KINDS = (types.BuiltinFunctionType, types.MethodDescriptorType)
 #: Functions that torch itself computes between segments. They write nothing, give new tensors, and
 #: the same for the same arguments.
 CALLED = frozenset(
-    "conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d max_pool1d max_pool2d"
-    " max_pool3d avg_pool1d avg_pool2d avg_pool3d adaptive_avg_pool1d adaptive_avg_pool2d"
-    " adaptive_avg_pool3d adaptive_max_pool1d adaptive_max_pool2d topk sort argsort tril triu outer"
-    " roll flip tile repeat prod std_mean var_mean cdist cross dot einsum group_norm"
-    " bincount nonzero unique_consecutive searchsorted bucketize histc kthvalue median mode"
-    " repeat_interleave tril_indices triu_indices linspace logspace eye scatter scatter_add"
-    " index_add index_copy index_fill masked_select take take_along_dim index_put"
-    " addcmul addcdiv lerp softplus mish hardtanh hardswish hardsigmoid elu selu celu"
-    " upsample_nearest1d upsample_nearest2d upsample_bilinear2d one_hot pad constant_pad_nd logsumexp"
-    " gru_cell lstm_cell rnn_tanh_cell rnn_relu_cell".split()
+    """
+    conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d max_pool1d
+    max_pool2d max_pool3d avg_pool1d avg_pool2d avg_pool3d adaptive_avg_pool1d
+    adaptive_avg_pool2d adaptive_avg_pool3d adaptive_max_pool1d adaptive_max_pool2d topk
+    sort argsort tril triu outer roll flip tile repeat prod std_mean var_mean cdist
+    cross dot einsum group_norm bincount nonzero unique_consecutive searchsorted
+    bucketize histc kthvalue median mode repeat_interleave tril_indices triu_indices
+    linspace logspace eye scatter scatter_add index_add index_copy index_fill
+    masked_select take take_along_dim index_put addcmul addcdiv lerp softplus mish
+    hardtanh hardswish hardsigmoid elu selu celu upsample_nearest1d upsample_nearest2d
+    upsample_bilinear2d one_hot pad constant_pad_nd logsumexp gru_cell lstm_cell
+    rnn_tanh_cell rnn_relu_cell
+    """.split()
 )
 PLACES = (torch, torch._C._nn, torch._C._VariableFunctions, torch.Tensor, torch.nn.functional)
 FUNCTIONS = frozenset(
@@ -134,7 +137,7 @@ class Torch:
         return NAMES[seen.dtype]
 
     @staticmethod
-    def class_of(dtype: str, is_scalar: bool) -> type:
+    def class_of(dtype: str, is_scalar: bool) -> Any:
         return torch.Tensor
 
     @staticmethod
@@ -174,7 +177,7 @@ class Torch:
         raise TypeError("every tensor may be written")
 
     @staticmethod
-    def scalar_type(dtype: str) -> type:
+    def scalar_type(dtype: str) -> Any:
         return torch.Tensor
 
     @staticmethod

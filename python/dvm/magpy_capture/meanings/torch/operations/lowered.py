@@ -79,9 +79,7 @@ class PathGraph:
     ) -> int:
         return self._graph.sliced_node(node, self._sizes(starts), steps, self._sizes(shape))
 
-    def update(
-        self, node: int, part: int, starts: SequenceOf[Dim], steps: SequenceOf[int]
-    ) -> int:
+    def update(self, node: int, part: int, starts: SequenceOf[Dim], steps: SequenceOf[int]) -> int:
         sizes = self._sizes(starts)
         return self._graph.node(
             "update",
@@ -124,7 +122,7 @@ def sized(shape: SequenceOf[_dvm.Dim]) -> tuple[Dim, ...]:
 
 
 def tensor(lower: TorchPart, value: Abstract) -> Tensor:
-    """What a function takes for a tensor. The modes under which it means what it does are guarded."""
+    """What a function takes for a tensor."""
     x = resolve(value)
     if not isinstance(x, Tensor):
         raise refuse(reasons.TORCH_FORM, "a function of torch", describe(x))
@@ -153,7 +151,10 @@ def number_of(lower: TorchPart, value: Abstract) -> Any:
 
 
 def lowered(
-    lower: TorchPart, row: Row, expected: SequenceOf[tuple[Any, SequenceOf[_dvm.Dim]]], *args: Any,
+    lower: TorchPart,
+    row: Row,
+    expected: SequenceOf[tuple[Any, SequenceOf[_dvm.Dim]]],
+    *args: Any,
     **kwargs: Any,
 ) -> Any:
     """What a row makes of its arguments: nodes.
@@ -161,9 +162,7 @@ def lowered(
     expected: dtypes (torch's) and shapes of the results.
     """
     builder = builder_of(lower)
-    builder.expected = [
-        Node(-1, DTYPES[NAMES[dtype]], sized(shape)) for dtype, shape in expected
-    ]
+    builder.expected = [Node(-1, DTYPES[NAMES[dtype]], sized(shape)) for dtype, shape in expected]
     builder.used = frozenset({0})
     try:
         return row(builder, *args, **kwargs)
@@ -185,9 +184,7 @@ def result(lower: TorchPart, node: Node, order: Order | None = None) -> Tensor:
     return lower.torch_tensors.made(node.node, NAMED[node.dtype], shape, order)
 
 
-def pointwise(
-    lower: TorchPart, row: Row, seen: Any, *operands: Abstract, **kwargs: Any
-) -> Tensor:
+def pointwise(lower: TorchPart, row: Row, seen: Any, *operands: Abstract, **kwargs: Any) -> Tensor:
     """An elementwise op of tensors and numbers, which are broadcast.
 
     seen: what it gave; None of a sum in C code, which has the dtype that its operands promote to.
@@ -210,4 +207,15 @@ def pointwise(
     return result(lower, made, order)
 
 
-__all__ = ["Row", "arranged", "builder_of", "lowered", "node_of", "number_of", "pointwise", "result", "sized", "tensor"]
+__all__ = [
+    "Row",
+    "arranged",
+    "builder_of",
+    "lowered",
+    "node_of",
+    "number_of",
+    "pointwise",
+    "result",
+    "sized",
+    "tensor",
+]

@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch import nn
 
-from dvm.magpy_capture.meanings.torch.layer import TorchPart
 from dvm import reasons
+from dvm.magpy_capture.meanings.torch.layer import TorchPart
 from dvm.magpy_capture.path.program import describe
 from dvm.magpy_capture.path.spec import refuse
-from dvm.magpy_capture.registry import iterates, means
-from dvm.magpy_capture.values import DictValue, DictView, Instance, Literal
+from dvm.magpy_capture.registry import iterates, looks_up, means
+from dvm.magpy_capture.values import (
+    Abstract,
+    DictValue,
+    DictView,
+    Instance,
+    Literal,
+    Sequence,
+    Size,
+    Tensor,
+    is_none,
+    resolve,
+)
 
 
 @means(torch._C._get_tracing_state)
@@ -42,3 +55,29 @@ def modules_of(lower: TorchPart, base: Instance) -> DictView:
 @iterates(nn.ModuleDict.__iter__)
 def names_of(lower: TorchPart, base: Instance) -> DictView:
     return DictView(submodules(lower, base), "keys")
+
+
+@looks_up(nn.Module.__getattr__)
+def part_of_module(lower: TorchPart, base: Instance, name: str, seen: Any) -> Abstract:
+    """A parameter, a buffer or a module within a module."""
+    for table in ("_parameters", "_buffers", "_modules"):
+        held = vars(base.object)[table]
+        if name in held:
+            found = lower.operators.attribute(base, table, held)
+            return lower.operators.subscript(found, Literal(name), seen)
+    raise refuse(reasons.ATTRIBUTE_OF, name, describe(base))
+
+
+@means(torch._C._has_torch_function_unary, torch._C._has_torch_function_variadic)
+@means(torch._C._has_torch_function)
+def has_torch_function(lower: TorchPart, *given: Abstract, seen: Any) -> Literal:
+    """No plain tensor, number or None has functions of torch of its own."""
+    if seen:
+        raise refuse(reasons.TORCH_FORM, "a function of torch", "a tensor of another class")
+    for each in given:
+        parts = lower.containers.elements(each) if isinstance(each, Sequence) else [each]
+        for part in map(resolve, parts):
+            known = isinstance(part, (Tensor, Size)) or is_none(part)
+            if not known and not isinstance(getattr(part, "object", None), (int, float, bool)):
+                raise refuse(reasons.TORCH_FORM, "a function of torch", describe(part))
+    return Literal(False)

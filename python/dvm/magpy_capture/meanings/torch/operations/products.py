@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-import torch.nn.functional as F
+from torch.nn import functional
 
 from dvm import _dvm, reasons
 from dvm.magpy_capture.meanings.torch.layer import TorchPart
@@ -20,6 +20,7 @@ from dvm.magpy_capture.meanings.torch.operations.lowered import (
 from dvm.magpy_capture.meanings.torch.rules import OPERATORS
 from dvm.magpy_capture.path.spec import refuse
 from dvm.magpy_capture.registry import means
+from dvm.magpy_capture.tensors.fresh import c_order
 from dvm.magpy_capture.values import Abstract, Literal, Tensor, is_none
 from dvm.torch import indexing, norms
 from dvm.torch import products as rows
@@ -33,7 +34,7 @@ def maybe(lower: TorchPart, value: Abstract) -> Any:
     return None if is_none(value) else node_of(lower, tensor(lower, value))
 
 
-@means(F.linear)
+@means(functional.linear)
 def linear(
     lower: TorchPart, input: Abstract, weight: Abstract, bias: Abstract = NONE, *, seen: Any
 ) -> Tensor:
@@ -59,17 +60,14 @@ def matmul(lower: TorchPart, input: Abstract, other: Abstract, *, seen: Any) -> 
     left = b.unsqueeze(one, 0) if x.rank == 1 else one
     right = b.unsqueeze(two, 1) if y.rank == 1 else two
     if left.rank > 2 and right.rank == 2:  # rows of all matrices at once
-        shape = [*x.shape[:-1], y.shape[1]] if y.rank > 1 else x.shape[:-1]
+        shape = [*x.shape[:-1], y.shape[1] if y.rank > 1 else lower.graph.size(1)]
         turned = b.transpose(right, [1, 0])
-        made = lowered(lower, rows.linear, [(seen.dtype, [*x.shape[:-1], *y.shape[1:]])
-                       if y.rank > 1 else (seen.dtype, [*x.shape[:-1], lower.graph.size(1)])],
-                       left, turned)
+        made = lowered(lower, rows.linear, [(seen.dtype, shape)], left, turned)
     else:
-        batch = lower.elementwise.broadcast_shape(
-            [[lower.graph.size(size) for size in each.shape[:-2]] for each in (left, right)]
-        ) if max(left.rank, right.rank) > 2 else []
-        stacks = [b.broadcast(each, [*batch, *each.shape[-2:]]) for each in (left, right)]
-        made = lowered(lower, rows.product, [(seen.dtype, [])], *stacks)
+        stacks = [[lower.graph.size(n) for n in each.shape[:-2]] for each in (left, right)]
+        batch = lower.elementwise.broadcast_shape(stacks) if any(stacks) else []
+        given = [b.broadcast(each, [*batch, *each.shape[-2:]]) for each in (left, right)]
+        made = lowered(lower, rows.product, [(seen.dtype, [])], *given)
     gone = [made.rank - 2] * (x.rank == 1) + [made.rank - 1] * (y.rank == 1)
     return result(lower, b.squeeze(made, gone) if gone else made)
 
@@ -102,7 +100,7 @@ def addmm(
     return result(lower, made)
 
 
-@means(F.scaled_dot_product_attention)
+@means(functional.scaled_dot_product_attention)
 def attention(
     lower: TorchPart,
     query: Abstract,
@@ -146,9 +144,7 @@ def attention(
 # ---- normalisations
 
 
-def normalised(
-    lower: TorchPart, x: Tensor, shape: Abstract, *affine: Abstract
-) -> list[_dvm.Dim]:
+def normalised(lower: TorchPart, x: Tensor, shape: Abstract, *affine: Abstract) -> list[_dvm.Dim]:
     """The last sizes of `x`, which are these."""
     sizes = lower.torch_tensors.dims([shape])
     for axis, wanted in zip(range(x.rank - len(sizes), x.rank), sizes, strict=True):
@@ -164,7 +160,7 @@ def normalised(
     return x.shape[x.rank - len(sizes) :]
 
 
-@means(F.layer_norm)
+@means(functional.layer_norm)
 def layer_norm(
     lower: TorchPart,
     input: Abstract,
@@ -191,7 +187,7 @@ def layer_norm(
     return result(lower, made[0])
 
 
-@means(F.rms_norm)
+@means(functional.rms_norm)
 def rms_norm(
     lower: TorchPart,
     input: Abstract,
@@ -223,7 +219,7 @@ def rms_norm(
 # ---- embeddings, dropout
 
 
-@means(F.embedding)
+@means(functional.embedding)
 def embedding(
     lower: TorchPart,
     input: Abstract,
@@ -249,7 +245,7 @@ def embedding(
     return result(lower, made)
 
 
-@means(F.dropout)
+@means(functional.dropout)
 def dropout(
     lower: TorchPart,
     input: Abstract,
@@ -261,3 +257,32 @@ def dropout(
     if lower.indexing.plain(training) and lower.indexing.plain(p):
         raise refuse(reasons.TORCH_FORM, "dropout", "training")
     return tensor(lower, input)
+
+
+@means(functional.batch_norm)
+def batch_norm(
+    lower: TorchPart,
+    input: Abstract,
+    running_mean: Abstract,
+    running_var: Abstract,
+    weight: Abstract = NONE,
+    bias: Abstract = NONE,
+    training: Abstract = FALSE,
+    momentum: Abstract = Literal(0.1),
+    eps: Abstract = Literal(1e-5),
+    *,
+    seen: Any,
+) -> Tensor:
+    """Out of training: by the statistics that were kept."""
+    if lower.indexing.plain(training) or is_none(running_mean) or is_none(running_var):
+        raise refuse(reasons.TORCH_FORM, "batch_norm", "statistics of the batch")
+    x = tensor(lower, input)
+    if x.order != c_order(x.rank):
+        raise refuse(reasons.TORCH_ORDER, "batch_norm")
+    for each in (running_mean, running_var, weight, bias):
+        if not is_none(each):
+            lower.torch_tensors.equal_sizes(x, 1, tensor(lower, each), 0)
+    nodes = [maybe(lower, each) for each in (input, weight, bias, running_mean, running_var)]
+    level = lower.indexing.plain(eps)
+    made = lowered(lower, norms.batch_norm_inference, [(seen.dtype, [])], *nodes, 0.0, level)
+    return result(lower, made[0])

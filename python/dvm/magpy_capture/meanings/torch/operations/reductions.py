@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
-import torch.nn.functional as F
+from torch.nn import functional
 
 from dvm import reasons
 from dvm.magpy_capture.meanings.torch.layer import TorchPart
@@ -22,7 +22,7 @@ from dvm.magpy_capture.meanings.torch.operations.lowered import (
 from dvm.magpy_capture.path.spec import refuse
 from dvm.magpy_capture.registry import Meaning, means
 from dvm.magpy_capture.tensors.fresh import c_order
-from dvm.magpy_capture.values import Abstract, Literal, Sequence, Tensor, is_none
+from dvm.magpy_capture.values import Abstract, Literal, Sequence, is_none
 from dvm.torch import reductions as rows
 
 NONE, FALSE, ONE, TRUE = Literal(None), Literal(False), Literal(1), Literal(True)
@@ -33,7 +33,7 @@ def along(lower: TorchPart, row: Row, input: Abstract, seen: Any, *args: Any, **
     x = tensor(lower, input)
     if x.order != c_order(x.rank) and any(lower.sizes.observed(dim) <= 1 for dim in x.shape):
         raise refuse(reasons.TORCH_ORDER, "a function of a tensor whose sizes hide its order")
-    expected = [(each.dtype, []) for each in (seen if isinstance(seen, tuple) else [seen])]
+    expected: Any = [(each.dtype, []) for each in (seen if isinstance(seen, tuple) else [seen])]
     made = lowered(lower, row, expected, node_of(lower, x), *args, **named)
     if isinstance(made, list):
         return Sequence([result(lower, each) for each in made], type(seen))
@@ -171,8 +171,8 @@ def softmax_by(row: Row) -> Meaning:
     return meaning
 
 
-means(F.softmax)(softmax_by(rows.softmax))
-means(F.log_softmax)(softmax_by(rows.log_softmax))
+means(functional.softmax)(softmax_by(rows.softmax))
+means(functional.log_softmax)(softmax_by(rows.log_softmax))
 
 
 def softmax_of(row: Row) -> Meaning:

@@ -16,11 +16,15 @@ from dvm.magpy_capture.meanings.torch.operations.lowered import (
     result,
     tensor,
 )
+from dvm.magpy_capture.meanings.torch.rules import OPERATORS
+from dvm.magpy_capture.path.program import describe
 from dvm.magpy_capture.path.spec import refuse
 from dvm.magpy_capture.registry import means
 from dvm.magpy_capture.tensors.fresh import Order
+from dvm.magpy_capture.tensors.indexing import index_parts
 from dvm.magpy_capture.values import Abstract, Literal, Sequence, SliceValue, Tensor, resolve
-from dvm.torch import indexing, shapes as rows
+from dvm.torch import indexing
+from dvm.torch import shapes as rows
 
 #: orders of axes that torch.cat gives its result, too
 CHANNELS_LAST = ((0, 2, 3, 1), (0, 2, 3, 4, 1))
@@ -88,7 +92,9 @@ def unflatten(lower: TorchPart, input: Abstract, dim: Abstract, sizes: Abstract)
 # ---- axes
 
 
-def permuted(lower: TorchPart, x: Tensor, axes: SequenceOf[int], method: str, *given: Any) -> Tensor:
+def permuted(
+    lower: TorchPart, x: Tensor, axes: SequenceOf[int], method: str, *given: Any
+) -> Tensor:
     """`method`: of tensors, by which the view is made again."""
     if sorted(axes) != list(range(x.rank)):
         raise refuse(reasons.TORCH_FORM, "x.permute", "axes that are named twice")
@@ -372,7 +378,7 @@ def index_select(
 ) -> Tensor:
     x, places = tensor(lower, input), tensor(lower, index)
     axis = lower.torch_tensors.axis(dim, x.rank)
-    expected = [(seen.dtype, [])]
+    expected: Any = [(seen.dtype, [])]
     made = lowered(
         lower, indexing.index_select, expected, node_of(lower, x), axis, node_of(lower, places)
     )
@@ -385,8 +391,34 @@ def gather(
 ) -> Tensor:
     x, places = tensor(lower, input), tensor(lower, index)
     axis = lower.torch_tensors.axis(dim, x.rank)
-    expected = [(seen.dtype, [])]
-    made = lowered(lower, indexing.gather, expected, node_of(lower, x), axis, node_of(lower, places))
+    expected: Any = [(seen.dtype, [])]
+    made = lowered(
+        lower, indexing.gather, expected, node_of(lower, x), axis, node_of(lower, places)
+    )
     return result(lower, made)
 
 
+def indexed(lower: TorchPart, input: Tensor, key: Abstract, seen: Any) -> Tensor:
+    """`x[key]` with tensors of whole numbers among its parts, which are broadcast together."""
+    parts = index_parts(key)
+    plain = [part if not isinstance(part, Tensor) else Literal(slice(None)) for part in parts]
+    if any(isinstance(part, Tensor) and not part.is_integer for part in parts):
+        raise refuse(reasons.TORCH_FORM, "x[key]", "a mask")
+    if any(isinstance(part, Literal) and part.object is Ellipsis for part in parts):
+        raise refuse(reasons.TORCH_FORM, "x[key]", "an ellipsis beside tensors")
+    if not lower.indexing.is_basic(plain):
+        raise refuse(reasons.TORCH_FORM, "x[key]", describe(key))
+    if any(not isinstance(part, (Tensor, SliceValue)) and not _is_slice(part) for part in parts):
+        raise refuse(reasons.TORCH_FORM, "x[key]", "numbers beside tensors")
+    part = lower.indexing.index(input, Sequence(plain)) if plain else input
+    places = [node_of(lower, p) if isinstance(p, Tensor) else None for p in parts]
+    places += [None] * (part.rank - len(places))
+    expected: Any = [(seen.dtype, [])]
+    return result(lower, lowered(lower, indexing.index, expected, node_of(lower, part), places))
+
+
+def _is_slice(part: Abstract) -> bool:
+    return isinstance(part, Literal) and isinstance(part.object, slice)
+
+
+OPERATORS["subscript", "[]"] = indexed

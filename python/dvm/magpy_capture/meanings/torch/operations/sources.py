@@ -97,9 +97,7 @@ means(torch.Tensor.new_ones)(new(1))
 def arange(lower: TorchPart, *given: Abstract, seen: Any, **options: Abstract) -> Tensor:
     """Whole numbers up to a size: from 0, or from another one on."""
     check_options(lower, options)
-    start, end, step = (
-        (ZERO, given[0], ONE) if len(given) == 1 else (*given, ONE)[:3]
-    )
+    start, end, step = (ZERO, given[0], ONE) if len(given) == 1 else (*given, ONE)[:3]
     numbers = [lower.torch_tensors.number(each) for each in (start, end, step)]
     if any(lower.torch_tensors.kind_of(n) is not int for n in numbers) or numbers[2] != 1:
         raise refuse(reasons.TORCH_FORM, "torch.arange", "floats, or steps")
