@@ -160,12 +160,19 @@ def power(lower: TorchPart, input: Abstract, exponent: Abstract, *, seen: Any) -
 # ---- of three
 
 
-@means(torch.where, torch.Tensor.where)
+@means(torch.where)
 def where(
     lower: TorchPart, condition: Abstract, input: Abstract, other: Abstract, *, seen: Any
 ) -> Tensor:
-    """Of a method, `x.where(condition, other)`, the first two come the other way round."""
     return pointwise(lower, rows.where, seen, condition, input, other)
+
+
+@means(torch.Tensor.where)
+def where_of(
+    lower: TorchPart, input: Abstract, condition: Abstract, other: Abstract, *, seen: Any
+) -> Tensor:
+    """The method, whose first two come the other way round."""
+    return where(lower, condition, input, other, seen=seen)
 
 
 @means(*named("clamp"), *named("clip"))

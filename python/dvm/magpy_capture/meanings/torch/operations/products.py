@@ -115,6 +115,8 @@ def attention(
     q, k, v = (tensor(lower, each) for each in (query, key, value))
     if any(t.rank != 4 for t in (q, k, v)) or lower.indexing.plain(dropout_p):
         raise refuse(reasons.TORCH_FORM, "attention", "dropout, or other than four axes")
+    if not q.dtype.startswith(("float", "bfloat")):
+        raise refuse(reasons.TORCH_FORM, "attention", q.dtype)
     for axis in (0, 1, 3):
         lower.torch_tensors.equal_sizes(q, axis, k, axis)
     for axis in (0, 1, 2):

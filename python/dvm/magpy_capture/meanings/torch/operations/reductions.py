@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -133,6 +134,9 @@ def variance(finish: Callable[..., Any]) -> Meaning:
         asked, given = lower.indexing.plain(unbiased), lower.indexing.plain(correction)
         less = given if given is not None else 0 if asked is False else 1
         axes = lower.torch_tensors.axes(dim, x.rank)
+        count = lower.graph.product(x.shape[axis] for axis in axes)
+        if lower.sizes.is_at_most(count, lower.graph.size(math.floor(less))):
+            raise refuse(reasons.TORCH_FORM, "a variance", "a warning, of too few elements")
         return along(lower, finish, x, seen, axes, less, lower.indexing.plain(keepdim))
 
     return meaning

@@ -184,9 +184,9 @@ def expand_as(lower: TorchPart, input: Abstract, other: Abstract) -> Tensor:
 def expanded(lower: TorchPart, x: Tensor, shape: SequenceOf[_dvm.Dim]) -> Tensor:
     if x.order != tuple(range(x.rank)):
         raise refuse(reasons.TORCH_ORDER, "x.expand")
-    if list(shape) == list(x.shape):
-        return lower.torch_tensors.view(x, x.shape, x.order, "alias")
     sizes = [lower.torch_tensors.size_value(dim) for dim in shape]
+    if list(shape) == list(x.shape):
+        return lower.torch_tensors.view(x, x.shape, x.order, "expand", *sizes)
     return lower.arrays.view_of(
         x,
         shape,
@@ -218,10 +218,13 @@ def narrow(
 ) -> Tensor:
     x = tensor(lower, input)
     first, count = lower.indexing.dim_of(start), lower.indexing.dim_of(length)
-    if lower.sizes.is_negative(first):
-        raise refuse(reasons.TORCH_FORM, "x.narrow", "a start from the end")
+    axis = lower.torch_tensors.axis(dim, x.rank)
+    if lower.sizes.is_negative(first) or lower.sizes.is_negative(count):
+        raise refuse(reasons.TORCH_FORM, "x.narrow", "a start from the end, or no length")
+    if not lower.sizes.is_at_most(first + count, x.shape[axis]):
+        raise refuse(reasons.TORCH_FORM, "x.narrow", "an end behind that of the axis")
     end = lower.torch_tensors.size_value(first + count)
-    return part(lower, x, lower.torch_tensors.axis(dim, x.rank), start, end)
+    return part(lower, x, axis, start, end)
 
 
 @means(torch.select, torch.Tensor.select)
