@@ -94,6 +94,11 @@ def is_scalar(value: Any) -> bool:
     return issubclass(type(value), SCALARS)
 
 
+def tensor_metaclasses() -> tuple[type, ...]:
+    """The classes of classes of arrays, which answer isinstance as Python does, of what is plain."""
+    return tuple(type(kind) for library in LIBRARIES for kind in library.plain)
+
+
 def is_plain_array(value: Any) -> bool:
     """Whether it is an array of a library's own class, and of none that is derived from it."""
     return any(type(value) in library.plain for library in LIBRARIES)

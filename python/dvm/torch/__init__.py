@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from dvm.torch.profiled import profile
     from dvm.torch.reports import GraphRecord, Report, explain, report
 
-#: Where what is offered here lies. It comes with Dynamo, whose import takes seconds, when it is asked
-#: for: what tensors mean to dvm's own capture does without.
+#: Where what is offered here lies. It comes with Dynamo, whose import takes seconds, when it is
+#: asked for: what tensors mean to dvm's own capture does without.
 _PLACES = {
     "Options": "backend",
     "compile": "modules",

@@ -68,9 +68,15 @@ def kind_of(cls: type) -> Kind | None:
     return KINDS.get(id(cls))
 
 
+#: the module of named tuples, in C, that functions of PyTorch return
+RETURNED = "torch.return_types"
+
+
 def is_plain_tuple(cls: type) -> bool:
     """Whether it is a named tuple as the library makes them, which has no code of the user's."""
     order = mro_of(cls)
+    if classes.module_of(cls) == RETURNED:
+        return True
     if len(order) != 3 or order[1] is not tuple:
         return False
     own = names_in(cls)

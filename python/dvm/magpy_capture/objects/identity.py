@@ -80,7 +80,8 @@ class Identity(ObjectPart):
     def class_of(self, value: Abstract) -> type:
         value = resolve(value)
         if isinstance(value, Tensor):
-            return value.library.class_of(value.dtype, value.is_scalar)
+            own = value.library.class_of(value.dtype, value.is_scalar)
+            return own if value.object is None else type(value.object)
         if isinstance(value, (Literal, Host, Raised)):
             return type(value.object)
         if isinstance(value, (Sequence, Instance, ListValue, DictValue, DequeValue)):

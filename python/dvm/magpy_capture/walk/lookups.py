@@ -137,7 +137,8 @@ class Lookups(WalkPart):
 
     @attributes_of(Sequence)
     def attribute_of_sequence(self, base: Sequence, name: str, seen: Any) -> Abstract:
-        fields = getattr(base.cls, "_fields", ())
+        # Of a named tuple, or of one in C.
+        fields = getattr(base.cls, "_fields", None) or getattr(base.cls, "__match_args__", ())
         if name in fields:
             return resolve(base.elements[fields.index(name)])
         return Method(base, name)

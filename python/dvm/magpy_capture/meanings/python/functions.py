@@ -10,7 +10,7 @@ from typing import Any
 
 from dvm import _dvm, reasons
 from dvm.classes import is_mutable_class
-from dvm.magpy_capture.libraries import NUMPY, is_array_class, is_of_library
+from dvm.magpy_capture.libraries import NUMPY, is_array_class, is_of_library, tensor_metaclasses
 from dvm.magpy_capture.meanings.python.layer import PythonPart
 from dvm.magpy_capture.objects.derived import inherited
 from dvm.magpy_capture.objects.open_lists import is_open_list
@@ -173,6 +173,8 @@ class PythonFunctions(PythonPart):
                 abstract = getattr(one, "__module__", "") in ("collections.abc", "numbers")
                 if not abstract or is_mutable_class(cls):  # a class may be registered later
                     raise refuse(reasons.ISINSTANCE, one)
+            elif type(one) in tensor_metaclasses():
+                continue
             elif not self.instances.guard_metaclass(one, "__instancecheck__", "__subclasscheck__"):
                 raise refuse(reasons.ISINSTANCE, describe(Literal(one)))
             elif is_mutable_class(cls) and not issubclass(cls, one):

@@ -40,7 +40,8 @@ def leaves() -> list[Any]:
     """Functions in Python of PyTorch's own that mean something here: nobody enters them."""
     if f"{NAME}.library" not in sys.modules:
         return []
-    functions = [*FUNCTIONS, *ITERATED, *LOOKED_UP, *_methods()]
+    called = sys.modules[f"{NAME}.library"].FUNCTIONS
+    functions = [*FUNCTIONS, *ITERATED, *LOOKED_UP, *_methods(), *called]
     return [each for each in functions if _is_of_torch(each)]
 
 

@@ -9,7 +9,7 @@ from dvm import _dvm, reasons
 from dvm.magpy_capture.meanings.torch.layer import TorchPart
 from dvm.magpy_capture.path.graphs import same_shape
 from dvm.magpy_capture.path.program import describe
-from dvm.magpy_capture.path.spec import refuse
+from dvm.magpy_capture.path.spec import NotCapturable, refuse
 from dvm.magpy_capture.registry import Meaning
 from dvm.magpy_capture.tensors.fresh import Order, c_order
 from dvm.magpy_capture.values import Abstract, Named, Tensor, resolve
@@ -21,7 +21,7 @@ OPERATORS: dict[tuple[str, str], Meaning] = {}
 class TorchRules(TorchPart):
     """Asked for where a path has tensors (tensors/rules.py)."""
 
-    needs = "elementwise graph layouts meanings program torch_modes torch_tensors writes"
+    needs = "elementwise graph layouts meanings opaque program torch_modes torch_tensors writes"
 
     # ---- memory order
 
@@ -113,7 +113,10 @@ class TorchRules(TorchPart):
 
     def subscript(self, base: Tensor, key: Abstract, seen: Any) -> Abstract:
         meaning = OPERATORS["subscript", "[]"]
-        made: Abstract = meaning(self.meanings.holder(meaning), base, key, seen)
+        try:
+            made: Abstract = meaning(self.meanings.holder(meaning), base, key, seen)
+        except NotCapturable:  # torch itself takes the elements
+            made = self.opaque.call(base.library.array.__getitem__, [base, key], {}, seen)
         return made
 
     def store_subscript(self, base: Tensor, key: Abstract, value: Abstract) -> None:

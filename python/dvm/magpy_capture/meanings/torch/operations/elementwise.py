@@ -189,6 +189,17 @@ def clamp(
     return pointwise(lower, row, seen, *given)
 
 
+def bounded(name: str) -> Meaning:
+    def meaning(lower: TorchPart, input: Abstract, bound: Abstract, *, seen: Any) -> Tensor:
+        return clamp(lower, input, seen=seen, **{name: bound})
+
+    return meaning
+
+
+means(*named("clamp_min"))(bounded("min"))
+means(*named("clamp_max"))(bounded("max"))
+
+
 @means(torch.Tensor.masked_fill, torch.masked_fill)
 def masked_fill(
     lower: TorchPart, input: Abstract, mask: Abstract, value: Abstract, *, seen: Any
@@ -290,11 +301,23 @@ def contiguous(lower: TorchPart, input: Abstract) -> Tensor:
     """The same tensor where it lies in C order, else a copy."""
     x = resolve(input)
     assert isinstance(x, Tensor)
+    return x if lies_in_c_order(lower, x) else lower.elementwise.copy(x, tuple(range(x.rank)))
+
+
+def lies_in_c_order(lower: TorchPart, x: Tensor) -> bool:
+    """What x.is_contiguous() says, for which the path then is."""
     if x.contiguous and x.order == tuple(range(x.rank)):
-        return x
+        return True
     if not all(lower.sizes.exceeds_one(dim) for dim in x.shape):  # it may lie in C order after all
         raise refuse(reasons.TORCH_ORDER, "x.contiguous")
-    return lower.elementwise.copy(x, tuple(range(x.rank)))
+    return False
+
+
+@means(torch.Tensor.is_contiguous)
+def is_contiguous(lower: TorchPart, input: Abstract) -> Literal:
+    x = resolve(input)
+    assert isinstance(x, Tensor)
+    return Literal(lies_in_c_order(lower, x))
 
 
 @means(torch.Tensor.detach, torch.detach)

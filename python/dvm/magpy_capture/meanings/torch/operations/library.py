@@ -21,7 +21,7 @@ TORCH_DTYPES = {name: dtype for dtype, name in NAMES.items()}
 CLASSES = (torch.Tensor, torch.nn.Parameter)
 MAX_RANK = 8  # of arrays in the graph
 NOTHING: frozenset[Any] = frozenset()
-FUNCTION_KINDS = (types.BuiltinFunctionType, types.MethodDescriptorType)
+FUNCTION_KINDS = (types.BuiltinFunctionType, types.MethodDescriptorType, types.FunctionType)
 
 
 #: Functions that torch itself computes between segments. They write nothing, give new tensors, and
@@ -43,10 +43,7 @@ CALLED = frozenset(
 )
 PLACES = (torch, torch._C._nn, torch._C._VariableFunctions, torch.Tensor, torch.nn.functional)
 FUNCTIONS = frozenset(
-    found
-    for name in CALLED
-    for place in PLACES
-    if callable(found := getattr(place, name, None)) and not isinstance(found, types.FunctionType)
+    found for name in CALLED for place in PLACES if callable(found := getattr(place, name, None))
 )
 
 

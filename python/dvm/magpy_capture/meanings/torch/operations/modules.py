@@ -33,10 +33,12 @@ def tracing_state(lower: TorchPart) -> Literal:
     return Literal(None)
 
 
-@means(torch.is_grad_enabled)
-def is_grad_enabled(lower: TorchPart) -> Literal:
+@means(torch.is_grad_enabled, torch.is_inference_mode_enabled, torch.is_autocast_enabled)
+@means(torch.get_default_dtype)
+def mode(lower: TorchPart, *_device: Abstract, seen: Any) -> Literal:
+    """What is guarded with all other modes."""
     lower.torch_modes.guard_modes()
-    return Literal(torch.is_grad_enabled())
+    return Literal(seen)
 
 
 def submodules(lower: TorchPart, base: Instance) -> DictValue:
