@@ -95,7 +95,7 @@ def is_scalar(value: Any) -> bool:
 
 
 def tensor_metaclasses() -> tuple[type, ...]:
-    """The classes of classes of arrays, which answer isinstance as Python does, of what is plain."""
+    """The metaclasses of arrays: of what is plain, they answer isinstance as Python does."""
     return tuple(type(kind) for library in LIBRARIES for kind in library.plain)
 
 

@@ -138,7 +138,7 @@ class Lookups(WalkPart):
     @attributes_of(Sequence)
     def attribute_of_sequence(self, base: Sequence, name: str, seen: Any) -> Abstract:
         # Of a named tuple, or of one in C.
-        fields = getattr(base.cls, "_fields", None) or getattr(base.cls, "__match_args__", ())
+        fields = getattr(base.cls, "_fields", ()) or getattr(base.cls, "__match_args__", ())
         if name in fields:
             return resolve(base.elements[fields.index(name)])
         return Method(base, name)

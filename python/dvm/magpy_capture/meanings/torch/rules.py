@@ -116,7 +116,8 @@ class TorchRules(TorchPart):
         try:
             made: Abstract = meaning(self.meanings.holder(meaning), base, key, seen)
         except NotCapturable:  # torch itself takes the elements
-            made = self.opaque.call(base.library.array.__getitem__, [base, key], {}, seen)
+            tensor: Any = base.library.array
+            made = self.opaque.call(tensor.__getitem__, [base, key], {}, seen)
         return made
 
     def store_subscript(self, base: Tensor, key: Abstract, value: Abstract) -> None:
