@@ -100,7 +100,7 @@ class Graphs(PathPart):
         self.covered: set[int] = set()  # values that some segment computes
         self._shapeable: set[int] = set()
         self.scattered: set[int] = set()  # inputs whose elements do not lie densely
-        self.literals: dict[int, Array] = {}  # value of op constant -> its content
+        self.literals: dict[int, Array] = {}  # value of op constant -> the library's scalar
         self.sets_filters = False  # of warnings, within the path
         self.initials: set[int] = set()  # arrays of the caller as they were at entry
         # Contents that the path has written over -> the first event of the loop that did, and the
@@ -226,7 +226,8 @@ class Graphs(PathPart):
             lambda: self.native.constant(DTYPES[dtype], typed.item(), at=self.program.at),
             (dtype, typed.tobytes()),
         )
-        self.literals[value] = typed
+        if self.array_library.has_scalars:
+            self.literals[value] = typed
         return value
 
     def dim_value(self, dtype: str, dim: _dvm.Dim) -> int:

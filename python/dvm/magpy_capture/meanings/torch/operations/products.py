@@ -235,6 +235,10 @@ def embedding(
     if not is_none(max_norm):
         raise refuse(reasons.TORCH_FORM, "embedding", "max_norm")
     places, table = tensor(lower, input), tensor(lower, weight)
+    if (padding := lower.indexing.plain(padding_idx)) is not None:
+        least = lower.graph.size(padding + 1 if padding >= 0 else -padding)
+        if not lower.sizes.is_at_most(least, table.shape[0]):
+            raise refuse(reasons.TORCH_FORM, "embedding", "a padding_idx that is no row")
     made = lowered(
         lower,
         indexing.embedding,

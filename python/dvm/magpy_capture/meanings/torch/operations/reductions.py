@@ -129,13 +129,15 @@ def variance(finish: Callable[..., Any]) -> Meaning:
         seen: Any,
     ) -> Any:
         x = tensor(lower, input)
-        if lower.indexing.plain(dim) in (True, False) and not is_none(dim):
+        if isinstance(lower.indexing.plain(dim), bool):
             dim, unbiased = NONE, dim  # x.var(False)
         asked, given = lower.indexing.plain(unbiased), lower.indexing.plain(correction)
         less = given if given is not None else 0 if asked is False else 1
         axes = lower.torch_tensors.axes(dim, x.rank)
         count = lower.graph.product(x.shape[axis] for axis in axes)
-        if lower.sizes.is_at_most(count, lower.graph.size(math.floor(less))):
+        few, none = lower.graph.size(math.floor(less)), lower.graph.size(0)
+        whole = lower.graph.product(x.shape)
+        if lower.sizes.is_at_most(count, few) or lower.sizes.is_at_most(whole, none):
             raise refuse(reasons.TORCH_FORM, "a variance", "a warning, of too few elements")
         return along(lower, finish, x, seen, axes, less, lower.indexing.plain(keepdim))
 

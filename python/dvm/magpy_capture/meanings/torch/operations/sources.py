@@ -102,7 +102,9 @@ def arange(lower: TorchPart, *given: Abstract, seen: Any, **options: Abstract) -
     if any(lower.torch_tensors.kind_of(n) is not int for n in numbers) or numbers[2] != 1:
         raise refuse(reasons.TORCH_FORM, "torch.arange", "floats, or steps")
     first, last = (lower.indexing.dim_of(resolve(each)) for each in (start, end))
-    count = lower.indexing.at_least(last - first, lower.graph.size(0))
+    if not lower.sizes.is_at_most(first, last):
+        raise refuse(reasons.TORCH_FORM, "torch.arange", "an end before the start")
+    count = last - first
     begin = first if first.constant is None else first.constant
     made = lowered(lower, rows.arange, [(seen.dtype, [count])], begin, None, 1)
     return result(lower, made)
