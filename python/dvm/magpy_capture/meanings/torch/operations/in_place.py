@@ -11,7 +11,7 @@ from dvm.magpy_capture.meanings.torch.layer import TorchPart
 from dvm.magpy_capture.meanings.torch.operations.lowered import tensor
 from dvm.magpy_capture.path.spec import refuse
 from dvm.magpy_capture.registry import METHODS, SEEING, Meaning, means
-from dvm.magpy_capture.values import Abstract, Literal, Tensor
+from dvm.magpy_capture.values import Abstract, Literal, Tensor, resolve
 
 #: the methods of which there is one in place
 NAMES = (
@@ -61,4 +61,7 @@ def fill(lower: TorchPart, input: Abstract, value: Abstract) -> Tensor:
 def copy(
     lower: TorchPart, input: Abstract, src: Abstract, non_blocking: Abstract = Literal(False)
 ) -> Tensor:
-    return fill(lower, input, tensor(lower, src))
+    source = tensor(lower, src)
+    if source is resolve(input):
+        raise refuse(reasons.TORCH_WRITE)  # which torch counts, though nothing changes
+    return fill(lower, input, source)
