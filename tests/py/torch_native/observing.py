@@ -1,0 +1,142 @@
+"""All that can be seen of one call on tensors: results, their memory, arguments, errors."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+
+Function = Callable[..., Any]
+#: relative and absolute error that a result may have
+TOLERANCE = {
+    torch.float16: (2e-3, 2e-3),
+    torch.bfloat16: (1.6e-2, 1.6e-2),
+    torch.float32: (1e-4, 1e-5),
+    torch.float64: (1e-7, 1e-7),
+}
+
+
+@dataclass
+class Seen:
+    """Of one call."""
+
+    error: str = ""
+    warned: list[str] = field(default_factory=list)
+    structure: Any = None
+    #: of each tensor: class, dtype, shape, strides, whether it wants a gradient
+    layouts: list[Any] = field(default_factory=list)
+    #: which arguments and results are one object, and which lie in one memory, and where in it
+    same: list[int] = field(default_factory=list)
+    memory: list[Any] = field(default_factory=list)
+    #: which arguments torch takes for written
+    written: list[bool] = field(default_factory=list)
+    values: list[torch.Tensor] = field(default_factory=list)
+
+    def difference(self, other: Seen) -> str:
+        """The first thing that is another one in `other`; nothing if there is none."""
+        for name in ("error", "warned", "structure", "layouts", "same", "memory", "written"):
+            mine, theirs = getattr(self, name), getattr(other, name)
+            if mine != theirs:
+                return f"{name}: {mine} instead of {theirs}"
+        for place, (mine, theirs) in enumerate(zip(self.values, other.values, strict=True)):
+            if text := unlike(mine, theirs):
+                return f"value {place}: {text}"
+        return ""
+
+
+def unlike(mine: torch.Tensor, theirs: torch.Tensor) -> str:
+    """How one tensor differs from the other of its dtype and shape, if it does."""
+    rtol, atol = TOLERANCE.get(theirs.dtype, (0, 0))
+    if mine.is_sparse or mine.is_meta:
+        mine, theirs = (torch.zeros(t.shape) if t.is_meta else t.to_dense() for t in (mine, theirs))
+    if torch.allclose(mine, theirs, rtol, atol, equal_nan=True):
+        return ""
+    return f"{mine.tolist()} instead of {theirs.tolist()}"
+
+
+def observe(function: Function, arguments: list[Any], beside: list[Any] | None = None) -> Seen:
+    """Call a function; beside: tensors and modules it may change without being given them."""
+    seen = Seen()
+    given = [*tensors_in([*arguments, *(beside or [])])]
+    before = [t._version if not t.is_inference() else 0 for t in given]
+    made: Any = None
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        try:
+            made = function(*arguments)
+        except Exception as error:  # whatever the program raises
+            seen.error = f"{type(error).__name__}: {first_line(error)}"
+    seen.warned = [f"{each.category.__name__}: {each.message}" for each in warned]
+    seen.structure = structure_of(made)
+    given_and_made = [*given, *tensors_in(made)]
+    seen.layouts = [layout_of(t) for t in given_and_made]
+    ids = [id(t) for t in given_and_made]
+    seen.same = [ids.index(each) for each in ids]
+    seen.memory = places_of(given_and_made)
+    seen.written = [
+        not t.is_inference() and t._version != was for t, was in zip(given, before, strict=True)
+    ]
+    seen.values = [t.detach().clone() for t in given_and_made]
+    return seen
+
+
+def first_line(error: Exception) -> str:
+    """Of its message: behind it torch may say where in C++ it was raised."""
+    return str(error).partition("\n")[0]
+
+
+def tensors_in(thing: Any) -> Iterator[torch.Tensor]:
+    """All of a tree of containers and modules, one behind the other."""
+    if isinstance(thing, torch.Tensor):
+        yield thing
+    elif isinstance(thing, torch.nn.Module):
+        yield from thing.state_dict(keep_vars=True).values()
+    elif isinstance(thing, dict):
+        for each in thing.values():
+            yield from tensors_in(each)
+    elif isinstance(thing, (list, tuple)):
+        for each in thing:
+            yield from tensors_in(each)
+
+
+def structure_of(thing: Any) -> Any:
+    """Containers and what in them is no tensor."""
+    if isinstance(thing, torch.Tensor):
+        return "tensor"
+    if isinstance(thing, dict):
+        return type(thing), [(key, structure_of(each)) for key, each in thing.items()]
+    if isinstance(thing, (list, tuple)):
+        return type(thing), [structure_of(each) for each in thing]
+    if isinstance(thing, float):
+        return float, f"{thing:.4g}"
+    if isinstance(thing, torch.nn.Module):
+        return type(thing)
+    return type(thing), thing
+
+
+def layout_of(tensor: torch.Tensor) -> Any:
+    about = type(tensor), tensor.dtype, tuple(tensor.shape), tensor.requires_grad
+    if tensor.layout is not torch.strided or tensor.numel() == 0:
+        return about
+    strides = zip(tensor.stride(), tensor.shape, strict=True)
+    return *about, tuple(stride for stride, size in strides if size > 1)
+
+
+def places_of(tensors: list[torch.Tensor]) -> list[Any]:
+    """For each the first in whose memory it is, and how far in it from there."""
+    memory: dict[int, tuple[int, int]] = {}
+    places: list[Any] = []
+    for number, tensor in enumerate(tensors):
+        if tensor.layout is not torch.strided or tensor.is_meta or tensor.numel() == 0:
+            places.append(None)
+            continue
+        start = tensor.untyped_storage().data_ptr()
+        first, offset = memory.setdefault(start, (number, tensor.storage_offset()))
+        places.append((first, tensor.storage_offset() - offset))
+    return places
+
+
+__all__ = ["Function", "Seen", "observe", "tensors_in", "unlike"]

@@ -1,0 +1,85 @@
+"""Every function of torch that means something, beside eager torch: each dtype, layout and size."""
+
+from __future__ import annotations
+
+import os
+import random
+import re
+from typing import Any
+
+import pytest
+import torch
+
+import dvm
+from torch_native.observing import observe
+from torch_native.operands import DTYPES, LAYOUTS, NAMES, operand
+from torch_native.samples import expressions, rows
+
+#: Cases of each row of the table; every one with DVM_TORCH_CASES=0.
+CASES = int(os.environ.get("DVM_TORCH_CASES", "1"))
+ROWS = rows()
+#: sizes of `x`; the first ones are those that the capture sees
+SIZES = ((2, 5), (2, 5), (3, 5), (1, 5), (4, 1), (0, 5), (1, 1), (7, 3), (2, 5))
+#: rows that no sample compiles, each because meanings refuse it
+REFUSED: frozenset[str] = frozenset()
+
+
+def identifier(row: tuple[str, Any, bool]) -> str:
+    name, function, is_method = row
+    return f"Tensor.{name}" if is_method else f"{getattr(function, '__module__', '')}.{name}"
+
+
+def program(text: str, function: Any) -> tuple[Any, list[str]]:
+    """A function that computes the expression, and the names of its arguments."""
+    names = [name for name in NAMES if re.search(rf"\b{name}\b", text)] or ["x"]
+    made: dict[str, Any] = {"torch": torch, "f": function}
+    exec(f"def sample({', '.join(names)}):\n    return {text}", made)
+    return made["sample"], names
+
+
+def differs(text: str, function: Any, dtype: torch.dtype, layout: Any) -> tuple[str, int, int]:
+    """What is different in some call, and how many calls were compiled and how many not."""
+    sample, names = program(text, function)
+    compiled = dvm.compile(sample)
+    # what raises in eager torch is left out, when it is first met: nothing of it is recorded
+    with torch.no_grad():
+        for call, size in enumerate(SIZES):
+            given = [[operand(name, size, dtype, layout, call) for name in names] for _ in range(2)]
+            wanted = observe(sample, given[0])
+            if wanted.error and not compiled.stats.captures:
+                continue
+            found = observe(compiled, given[1]).difference(wanted)
+            if found:
+                at = f"{text} of {dtype}, {layout.__name__}, {size}, call {call}"
+                return f"{at}: {found}", 0, 0
+    return "", compiled.stats.hits, compiled.stats.fallbacks
+
+
+def cases(row: tuple[str, Any, bool]) -> list[tuple[str, torch.dtype, Any]]:
+    texts = expressions(row[0], row[2])
+    found = [(text, dtype, layout) for text in texts for dtype in DTYPES for layout in LAYOUTS]
+    if not CASES:
+        return found
+    return random.Random(identifier(row)).sample(found, min(CASES, len(found)))
+
+
+@pytest.mark.parametrize("row", ROWS, ids=identifier)
+def test_a_function_gives_what_eager_torch_gives(row: tuple[str, Any, bool]) -> None:
+    assert expressions(row[0], row[2]), f"no sample of {identifier(row)}"
+    for text, dtype, layout in cases(row):
+        found, _, _ = differs(text, row[1], dtype, layout)
+        assert not found, found
+
+
+def test_all_functions_are_compiled_in_some_form() -> None:
+    """Of contiguous tensors of float32 or int64."""
+    never = set()
+    for row in ROWS:
+        texts = expressions(row[0], row[2])
+        if not any(
+            differs(text, row[1], dtype, LAYOUTS[0])[1]
+            for text in texts
+            for dtype in (torch.float32, torch.int64)
+        ):
+            never.add(identifier(row))
+    assert never == REFUSED
