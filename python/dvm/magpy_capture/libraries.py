@@ -41,6 +41,19 @@ EQUALS: tuple[Any, ...] = (NUMPY.dtype,)
 DESCRIBING: tuple[Any, ...] = NUMPY.describing
 
 
+def join(library: Library) -> None:
+    """Its arrays are arrays from here on."""
+    global _arrays, _plain
+    LIBRARIES.append(library)
+    _arrays = tuple(each.array for each in LIBRARIES)
+    _plain = tuple(kind for each in LIBRARIES for kind in each.plain)
+
+
+#: classes of arrays, and those of plain ones
+_arrays: tuple[type, ...] = (NUMPY.array,)
+_plain: tuple[type, ...] = NUMPY.plain
+
+
 def is_of_library(module: Any) -> bool:
     """Whether a module of that name is a library's."""
     return type(module) is str and module.partition(".")[0] in NAMES
@@ -82,11 +95,11 @@ def is_held(scalar: Any) -> bool:
 
 def is_array(value: Any) -> bool:
     """Whether it is an array of any class; `isinstance` would ask an object of the user's."""
-    return is_array_class(type(value))
+    return issubclass(type(value), _arrays)
 
 
 def is_array_class(kind: type) -> bool:
-    return any(issubclass(kind, library.array) for library in LIBRARIES)
+    return issubclass(kind, _arrays)
 
 
 def is_scalar(value: Any) -> bool:
@@ -96,12 +109,12 @@ def is_scalar(value: Any) -> bool:
 
 def tensor_metaclasses() -> tuple[type, ...]:
     """The metaclasses of arrays: of what is plain, they answer isinstance as Python does."""
-    return tuple(type(kind) for library in LIBRARIES for kind in library.plain)
+    return tuple(map(type, _plain))
 
 
 def is_plain_array(value: Any) -> bool:
     """Whether it is an array of a library's own class, and of none that is derived from it."""
-    return any(type(value) in library.plain for library in LIBRARIES)
+    return type(value) in _plain
 
 
 def is_single(value: Any) -> bool:

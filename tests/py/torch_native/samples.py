@@ -269,6 +269,12 @@ EXPRESSIONS: dict[str, tuple[str, ...]] = {
     ),
     "_get_tracing_state": ("(f(), x + 1)",),
     "is_grad_enabled": ("(f(), x + 1)",),
+    "is_inference_mode_enabled": ("(f(), x + 1)",),
+    "is_autocast_enabled": ("(f('cpu'), x + 1)",),
+    "get_default_dtype": ("(f(), x + 1)",),
+    "is_contiguous": ("(f(x), x + 1)",),
+    "clamp_min": ("f(x, 1)",),
+    "clamp_max": ("f(x, 1)",),
     "item": ("x.sum().item()", "(x > 1).sum().item() + 1", "(x.sum() > 0).item()"),
     "permute": ("f(x, (1, 0))", "f(cube, (2, 0, 1))", "f(cube, dims=(0, -1, 1))"),
 }

@@ -308,9 +308,15 @@ def lies_in_c_order(lower: TorchPart, x: Tensor) -> bool:
     """What x.is_contiguous() says, for which the path then is."""
     if x.contiguous and x.order == tuple(range(x.rank)):
         return True
-    if not all(lower.sizes.exceeds_one(dim) for dim in x.shape):  # it may lie in C order after all
+    if x.contiguous and all(lower.sizes.exceeds_one(dim) for dim in x.shape):
+        return False  # in another order, which no axis of one element hides
+    if x.object is None:
         raise refuse(reasons.TORCH_ORDER, "x.contiguous")
-    return False
+    given = [lower.arrays.layout_register(x)]
+    ask = lower.program.constant(torch.Tensor.is_contiguous)
+    answer = bool(x.object.is_contiguous())
+    lower.program.guard("guard_truth", lower.program.step("call", ask, given, ()), answer)
+    return answer
 
 
 @means(torch.Tensor.is_contiguous)

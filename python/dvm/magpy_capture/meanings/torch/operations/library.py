@@ -10,7 +10,7 @@ import torch
 
 import dvm.torch.tensors  # noqa: F401  (tells the core what tensors are)
 from dvm import _dvm
-from dvm.magpy_capture.libraries import LIBRARIES
+from dvm.magpy_capture.libraries import join
 from dvm.magpy_capture.library import DTYPES
 
 #: dtype of torch -> as DTYPES names it
@@ -192,7 +192,7 @@ class Torch:
 
 
 TORCH = Torch()
-LIBRARIES.append(TORCH)
+join(TORCH)
 _dvm.capture_torch(torch.Tensor, torch.nn.Parameter, elements_of, torch.is_grad_enabled)
 
 __all__ = ["NAMES", "TORCH", "TORCH_DTYPES", "Torch"]
