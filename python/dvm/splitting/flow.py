@@ -172,7 +172,7 @@ class Flow:
         return self.perhaps_assigned[point] - self.assigned[point]
 
     def may_be_none_first(self, point: int) -> set[str]:
-        """Of those the ones that may as well begin as None: nobody is told that they lack a value."""
+        """Of those the ones that may as well begin as None: nobody sees that they lack a value."""
         before = (e for e in self.instructions if e.opname in DELETES and e.offset < point)
         return self.may_lack(point) - self.read[self.first] - {e.argval for e in before}
 
