@@ -10,11 +10,6 @@
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
 #include "hwy/highway.h"
 
-// What is compiled last, on x86-64 for processors without AVX2, need not be large for speed.
-#if HWY_ONCE && HWY_ARCH_X86 && defined(NDEBUG) && defined(__GNUC__) && !defined(__clang__)
-#pragma GCC optimize("O2", "vect-cost-model=dynamic")
-#endif
-
 #ifndef DVM_CPU_FOR_EACH_LEVEL
 #define DVM_CPU_FOR_EACH_LEVEL
 
