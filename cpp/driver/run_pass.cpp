@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <charconv>
 #include <map>
-#include <sstream>
 
 #include "core/error.h"
 #include "driver/compile.h"
@@ -22,8 +21,12 @@ struct PassOptions {
   std::map<std::string, int64_t, std::less<>> sizes;
 
   explicit PassOptions(std::string_view text) {
-    std::istringstream words{std::string(text)};
-    for (std::string word; words >> word;) {
+    constexpr std::string_view kSpaces = " \t\n";
+    while (true) {
+      text.remove_prefix(std::min(text.find_first_not_of(kSpaces), text.size()));
+      if (text.empty()) break;
+      const std::string word(text.substr(0, text.find_first_of(kSpaces)));
+      text.remove_prefix(word.size());
       const size_t equals = word.find('=');
       if (equals == std::string::npos) bad(word);
       const std::string name = word.substr(0, equals), value = word.substr(equals + 1);

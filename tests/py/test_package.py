@@ -1,6 +1,7 @@
 """The package as it is installed: its version, its types, and what importing it costs."""
 
 import re
+import struct
 import subprocess
 import tomllib
 from collections.abc import Callable
@@ -15,6 +16,7 @@ PACKAGE = Path(dvm.__file__).parent
 ROOT = Path(__file__).resolve().parents[2]
 EXTENSIONS = sorted(PACKAGE.glob("*.so"))
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+PT_LOAD = 1  # of an ELF file: a part that is mapped
 #: what pip calls it; `dvm` is somebody else's project on PyPI
 DISTRIBUTION = PROJECT["name"]
 
@@ -32,12 +34,25 @@ def test_the_package_says_that_it_is_typed() -> None:
     assert (PACKAGE / "py.typed").is_file()
 
 
-def test_the_extension_is_small() -> None:
+def mapped_bytes(elf: bytes) -> int:
+    """What of a library of 64 bits is mapped: all but its symbols and lines, stripped or not."""
+    (headers,) = struct.unpack_from("<Q", elf, 32)
+    size, count = struct.unpack_from("<HH", elf, 54)
+    rows = [struct.unpack_from("<IIQQQQ", elf, headers + k * size) for k in range(count)]
+    return sum(in_file for kind, *_, in_file in rows if kind == PT_LOAD)
+
+
+@pytest.mark.parametrize("extension", EXTENSIONS, ids=lambda path: path.name)
+def test_the_extension_is_small(extension: Path) -> None:
     # Kernels multiply: by dtypes, by SIMD levels, by choices that a table makes as well. What they
     # take in the file they take to compile, too.
-    sizes = {file.name: file.stat().st_size for file in EXTENSIONS}
-    assert sizes
-    assert sum(sizes.values()) < 15 << 20, sizes
+    assert mapped_bytes(extension.read_bytes()) < 14_600_000
+
+
+# Streams of the C++ library bring in all of its locales.
+@pytest.mark.parametrize("extension", EXTENSIONS, ids=lambda path: path.name)
+def test_the_extension_has_no_locales(extension: Path) -> None:
+    assert b"St7codecvt" not in extension.read_bytes()
 
 
 def test_import_brings_in_numpy_and_nothing_heavier(run_python: Callable[[str], str]) -> None:

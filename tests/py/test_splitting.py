@@ -151,8 +151,35 @@ def swallowing(x):
     return z + w, get(), [late for _ in range(2)]
 
 
+class Ending:
+    """Tells when it dies."""
+
+    def __init__(self, told):
+        self.told = told
+
+    def __del__(self):
+        self.told.append("an end")
+
+
+def holding(x):
+    told = []
+    if x > 2:
+        held = Ending(told)
+    y = x + 1
+    try:
+        again = Ending(told) if y > 3 else 1 // x  # noqa: F841
+    except ZeroDivisionError:
+        told.append("no division")
+    if x == 4:
+        del held
+    told.append(y * 2)
+    z = [each + y for each in (1, 2)]
+    told.append(z[0] + x)
+    return list(told), x
+
+
 @pytest.mark.parametrize(
-    "function", [branches, raising, rebinding, swallowing], ids=lambda f: f.__name__
+    "function", [branches, raising, rebinding, swallowing, holding], ids=lambda f: f.__name__
 )
 def test_cut_at_any_line_control_flow_is_the_same(function: types.FunctionType) -> None:
     cuts = 0

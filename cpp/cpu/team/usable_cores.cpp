@@ -2,9 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
 #include <optional>
-#include <string>
 #include <thread>
 
 #ifdef __linux__
@@ -23,26 +24,34 @@ int cores_of_affinity() {
   return static_cast<int>(std::thread::hardware_concurrency());
 }
 
-std::optional<double> number_in(const std::string& file) {
-  std::ifstream in(file);
-  double value = 0;
-  if (!(in >> value) || value <= 0) return std::nullopt;
-  return value;
-}
+// The first numbers of a file of the system's, of which "max" is infinite: as many as it has.
+struct Numbers {
+  double values[2] = {};
+  int count = 0;
+
+  explicit Numbers(const char* file) {
+    std::FILE* const in = std::fopen(file, "re");
+    if (in == nullptr) return;
+    char word[32];
+    while (count < 2 && std::fscanf(in, "%31s", word) == 1) {
+      const bool unlimited = std::strcmp(word, "max") == 0;
+      values[count++] = unlimited ? HUGE_VAL : std::strtod(word, nullptr);
+    }
+    std::fclose(in);
+  }
+};
 
 // Processors' worth of time per period, of the group that this process sees as its root.
 std::optional<double> cores_of_quota() {
-  std::ifstream in("/sys/fs/cgroup/cpu.max");  // version 2: "max 100000" or "150000 100000"
-  std::string quota;
-  double period = 0;
-  if (in >> quota >> period) {
-    if (quota == "max" || period <= 0) return std::nullopt;
-    return std::stod(quota) / period;
-  }
-  const auto quota_us = number_in("/sys/fs/cgroup/cpu/cpu.cfs_quota_us");  // version 1; -1: none
-  const auto period_us = number_in("/sys/fs/cgroup/cpu/cpu.cfs_period_us");
-  if (!quota_us || !period_us) return std::nullopt;
-  return *quota_us / *period_us;
+  const auto cores = [](double quota, double period) -> std::optional<double> {
+    if (!(quota > 0 && quota < HUGE_VAL && period > 0)) return std::nullopt;
+    return quota / period;
+  };
+  const Numbers both("/sys/fs/cgroup/cpu.max");  // version 2: "max 100000" or "150000 100000"
+  if (both.count == 2) return cores(both.values[0], both.values[1]);
+  const Numbers quota("/sys/fs/cgroup/cpu/cpu.cfs_quota_us");  // version 1; -1: none
+  const Numbers period("/sys/fs/cgroup/cpu/cpu.cfs_period_us");
+  return cores(quota.values[0], period.values[0]);
 }
 
 }  // namespace

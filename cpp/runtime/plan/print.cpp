@@ -1,8 +1,7 @@
 // Plan -> text. Every row of plan.def prints alike; a Region prints as the Graph it is.
-#include <sstream>
-
 #include "core/text/elements.h"
 #include "core/text/text_lexer.h"
+#include "core/text/text_writer.h"
 #include "runtime/plan/plan.h"
 
 namespace dvm::runtime {
@@ -15,13 +14,13 @@ constexpr std::string_view kCompareNames[] = {
 #undef DVM_COMPARE
 };
 
-void print_list(std::ostream& out, const char* file, std::span<const int32_t> words) {
+void print_list(core::TextWriter& out, const char* file, std::span<const int32_t> words) {
   out << '[';
   for (size_t i = 0; i < words.size(); ++i) out << (i ? ", " : "") << file << words[i];
   out << ']';
 }
 
-void print_operand(std::ostream& out, const Operand& operand) {
+void print_operand(core::TextWriter& out, const Operand& operand) {
   switch (operand.kind) {
     case 'i':
       out << 'i' << operand.words[0];
@@ -76,7 +75,7 @@ void print_operand(std::ostream& out, const Operand& operand) {
   }
 }
 
-void print_instruction(std::ostream& out, const Plan& plan, size_t at) {
+void print_instruction(core::TextWriter& out, const Plan& plan, size_t at) {
   const Instruction& instruction = plan.code[at];
   const PlanOpInfo& row = info(instruction.op);
   out << "  ";
@@ -96,7 +95,7 @@ void print_instruction(std::ostream& out, const Plan& plan, size_t at) {
   out << '\n';
 }
 
-void print_constant(std::ostream& out, size_t buffer, const PlanConstant& constant) {
+void print_constant(core::TextWriter& out, size_t buffer, const PlanConstant& constant) {
   const BufferView& view = constant.view;
   out << "  constant b" << buffer << ": " << core::to_string(view.dtype) << " [";
   for (int d = 0; d < view.rank; ++d) out << (d ? ", " : "") << view.shape[d];
@@ -105,19 +104,19 @@ void print_constant(std::ostream& out, size_t buffer, const PlanConstant& consta
       << '\n';
 }
 
-// Indented, so that the lone closing brace of the text cannot be taken for that of the Plan.
-void print_within(std::ostream& out, const std::string& text) {
-  std::istringstream lines(text);
-  std::string line;
-  for (bool first = true; std::getline(lines, line); first = false) {
-    out << (first ? "" : "  ") << line << '\n';
+// Lines, indented, so that the lone closing brace of the text cannot be taken for that of the Plan.
+void print_within(core::TextWriter& out, std::string_view text) {
+  for (const char letter : text.substr(0, text.size() - 1)) {
+    out << letter;
+    if (letter == '\n') out << "  ";
   }
+  out << '\n';
 }
 
 }  // namespace
 
 std::string print(const Plan& plan) {
-  std::ostringstream out;
+  core::TextWriter out;
   out << "plan v1 {\n";
   for (size_t k = 0; k < plan.inputs.size(); ++k) {
     out << "  input b" << k << ": " << core::to_string(plan.inputs[k].dtype) << " rank "
@@ -142,7 +141,7 @@ std::string print(const Plan& plan) {
   }
   for (size_t at = 0; at < plan.code.size(); ++at) print_instruction(out, plan, at);
   out << "}\n";
-  return out.str();
+  return out.take();
 }
 
 }  // namespace dvm::runtime

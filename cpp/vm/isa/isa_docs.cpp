@@ -1,6 +1,5 @@
 // docs/isa.md, rendered from isa.def, formats.def and targets.def.
-#include <sstream>
-
+#include "core/text/text_writer.h"
 #include "vm/isa/program.h"
 #include "vm/target/target.h"
 
@@ -31,7 +30,7 @@ std::string cell(std::string_view text) {
 
 std::string yes_no(bool value) { return value ? "yes" : "no"; }
 
-void instructions(std::ostringstream& out) {
+void instructions(core::TextWriter& out) {
   out << "## Instructions\n\n"
          "Cycles are those of an Ascend 910B3 vector unit for f32: per repeat of 256 bytes, plus\n"
          "the fixed cost of an isolated instruction. A dtype is the destination's, or the "
@@ -54,7 +53,7 @@ void instructions(std::ostringstream& out) {
   }
 }
 
-void chains(std::ostringstream& out) {
+void chains(core::TextWriter& out) {
   out << "\n## Chains\n\n"
          "A `chain` is a run of elementwise instructions whose intermediate values need no "
          "memory:\n"
@@ -75,7 +74,7 @@ void chains(std::ostringstream& out) {
          "may the rows of N elements that a sequential reduction adds up.\n";
 }
 
-void formats(std::ostringstream& out) {
+void formats(core::TextWriter& out) {
   constexpr std::string_view kExtents[] = {"`size` elements", "the view dims, outermost first",
                                            "`[m, size, n]`, row-major", "none"};
   out << "\n## Formats\n\n"
@@ -114,7 +113,7 @@ std::string_view cores_of(KernelType kernel) {
   return kernel == KernelType::mix ? "all" : to_string(kernel);
 }
 
-void pipes(std::ostringstream& out) {
+void pipes(core::TextWriter& out) {
   out << "\n## Pipes and memories\n\n"
          "An AI Core has pipes that run side by side, each in order. A flag orders an instruction "
          "of\n"
@@ -150,7 +149,7 @@ void pipes(std::ostringstream& out) {
   }
 }
 
-void loops(std::ostringstream& out) {
+void loops(core::TextWriter& out) {
   out << "\n## Loops\n\n"
          "A `loop` repeats the instructions behind it that its `body` counts, and loops may be "
          "nested.\n"
@@ -164,7 +163,7 @@ void loops(std::ostringstream& out) {
          "for and set again by the body, waited for behind the last step.\n";
 }
 
-void targets(std::ostringstream& out) {
+void targets(core::TextWriter& out) {
   out << "\n## Targets\n\n"
          "| target | id | cores | cubes | local bytes | reserved | align | streams | flags | "
          "chains | native halves |\n|---|---|---|---|---|---|---|---|---|---|---|\n";
@@ -187,7 +186,7 @@ void targets(std::ostringstream& out) {
   out << ".\n";
 }
 
-void limits(std::ostringstream& out) {
+void limits(core::TextWriter& out) {
   out << "\n## Limits of a Program\n\n"
          "| what | at most |\n|---|---|\n"
          "| tiles | "
@@ -201,7 +200,7 @@ void limits(std::ostringstream& out) {
 }  // namespace
 
 std::string isa_markdown() {
-  std::ostringstream out;
+  core::TextWriter out;
   out << kIntroduction;
   instructions(out);
   formats(out);
@@ -210,7 +209,7 @@ std::string isa_markdown() {
   pipes(out);
   targets(out);
   limits(out);
-  return out.str();
+  return out.take();
 }
 
 }  // namespace dvm::vm

@@ -6,8 +6,9 @@ import dis
 import functools
 import inspect
 import itertools
+import operator
 import types
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -166,6 +167,15 @@ class Flow:
         """Locals that are read from the point on, and may have no value there."""
         return self.read[point] - self.assigned.get(point, set())
 
+    def may_lack(self, point: int) -> set[str]:
+        """Locals that have a value at the point or not, as it was reached."""
+        return self.perhaps_assigned[point] - self.assigned[point]
+
+    def may_be_none_first(self, point: int) -> set[str]:
+        """Of those the ones that may as well begin as None: nobody sees that they lack a value."""
+        before = (e for e in self.instructions if e.opname in DELETES and e.offset < point)
+        return self.may_lack(point) - self.read[self.first] - {e.argval for e in before}
+
     @functools.cached_property
     def emptying(self) -> set[int]:
         """Offsets of the stores of `x = None`, which lets go of what x was."""
@@ -198,15 +208,24 @@ class Flow:
     @functools.cached_property
     def assigned(self) -> dict[int, set[str]]:
         """Locals that have a value before each instruction, whichever way it was reached."""
+        return self._with_values(operator.and_)
+
+    @functools.cached_property
+    def perhaps_assigned(self) -> dict[int, set[str]]:
+        """Locals that have a value before each instruction, if it was reached in some way."""
+        return self._with_values(operator.or_)
+
+    def _with_values(self, joined: Callable[[set[str], set[str]], set[str]]) -> dict[int, set[str]]:
+        """Locals with a value before each instruction; `joined` says what two ways to it make."""
         places = {each.offset: place for place, each in enumerate(self.instructions)}
         known: dict[int, set[str]] = {}
         waiting = [(0, self.parameters)]
         while waiting:
             offset, found = waiting.pop()
             if offset in known:
-                if known[offset] <= found:
+                found = joined(found, known[offset])
+                if found == known[offset]:
                     continue
-                found = found & known[offset]
             known[offset] = found
             each = self.instructions[places[offset]]
             if (handler := self.handler_of(offset)) is not None:

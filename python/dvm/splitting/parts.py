@@ -25,7 +25,8 @@ def part_of(function: types.FunctionType, flow: Flow, begin: int, end: int) -> t
     """The piece of a function between two points of its flow, as a function.
 
     The first takes what the function takes; another all locals, which it takes over from whoever
-    calls it, and drops those without a value.
+    calls it, and drops those without a value. Locals that only some ways give a value, which nobody
+    reads behind its end, are None at first, for what they are given lives on in the next part.
     """
     code, constants = flow.code, flow.code.co_consts
     first, last = flow.first, len(code.co_code)
@@ -38,10 +39,18 @@ def part_of(function: types.FunctionType, flow: Flow, begin: int, end: int) -> t
         for name in sorted(flow.unset(begin)):
             kind = "DELETE_DEREF" if name in code.co_cellvars else "DELETE_FAST"
             head += instruction(kind, flow.names.index(name))
+    elif end < last:
+        constants = (*constants, None)
+        for name in sorted(flow.may_be_none_first(end)):
+            kind = "STORE_DEREF" if name in code.co_cellvars else "STORE_FAST"
+            head += instruction("LOAD_CONST", len(constants) - 1)
+            head += instruction(kind, flow.names.index(name))
     body = code.co_code[begin:end]
+    handlers = moved(flow.handlers, begin, end, len(head) - begin)
     tail = b""
     if end < last:
-        tail, constants = _hands_on(flow, end, constants)
+        tail, constants, more = _hands_on(flow, end, constants, len(head) + len(body))
+        handlers += more
     positions = list(code.co_positions())
     units = positions[: first // UNIT] + [positions[begin // UNIT]] * ((len(head) - first) // UNIT)
     units += positions[begin // UNIT : end // UNIT]
@@ -52,9 +61,9 @@ def part_of(function: types.FunctionType, flow: Flow, begin: int, end: int) -> t
         begin == first,
         co_code=head + body + tail,
         co_consts=constants,
-        co_stacksize=max(code.co_stacksize, len(flow.names) + 2),
+        co_stacksize=max(code.co_stacksize, len(flow.names) + 3),
         co_linetable=line_table(code.co_firstlineno, units),
-        co_exceptiontable=exception_table(moved(flow.handlers, begin, end, len(head) - begin)),
+        co_exceptiontable=exception_table(handlers),
     )
 
 
@@ -92,18 +101,31 @@ def remade(
     return made
 
 
-def _hands_on(flow: Flow, point: int, constants: tuple[Any, ...]) -> tuple[bytes, tuple[Any, ...]]:
-    """Instructions that return (End, *locals), and the constants with those that they need.
+def _hands_on(
+    flow: Flow, point: int, constants: tuple[Any, ...], begin: int
+) -> tuple[bytes, tuple[Any, ...], list[Handler]]:
+    """Instructions, at `begin`, that return (End, *locals), and the constants and handlers for it.
 
-    None stands for a local that has no value yet, or may have none and is not read any more.
+    None stands for a local that has no value. Where it may have one, and a program that reads it
+    too early sees that, a handler tells: only an exception does.
     """
     constants = (*constants, End, None)
+    none, handlers = instruction("LOAD_CONST", len(constants) - 1), []
+    unsure = flow.may_lack(point) - flow.may_be_none_first(point)
     made = instruction("LOAD_CONST", len(constants) - 2)
     for place, name in enumerate(flow.names):
-        if name not in flow.assigned[point]:
-            made += instruction("LOAD_CONST", len(constants) - 1)
-        else:
-            shared = name in flow.code.co_cellvars
-            made += instruction("LOAD_DEREF" if shared else "LOAD_FAST", place)
+        if name not in flow.perhaps_assigned[point]:
+            made += none
+            continue
+        shared = name in flow.code.co_cellvars
+        at = begin + len(made)
+        made += instruction("LOAD_DEREF" if shared else "LOAD_FAST", place)
+        if name in unsure:
+            taken = (instruction(e, 0) for e in ("PUSH_EXC_INFO", "POP_TOP", "POP_EXCEPT"))
+            otherwise = b"".join(taken) + none
+            read = begin + len(made)
+            made += instruction("JUMP_FORWARD", len(otherwise) // UNIT)
+            handlers.append(Handler(at, read, begin + len(made), place + 1, False))
+            made += otherwise
     made += instruction("BUILD_TUPLE", len(flow.names) + 1) + instruction("RETURN_VALUE", 0)
-    return made, constants
+    return made, constants, handlers

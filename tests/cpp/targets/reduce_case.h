@@ -45,7 +45,7 @@ R scalar_reduction(vm::Insn insn, int64_t size, Load load, bool lanes = false) {
   if (insn == vm::Insn::reduction) return core::scalar::reduction<R>(size, lanes, load);
 #include "core/ops/reduce.def"
 #undef DVM_REDUCE
-  DVM_CHECK(false, "no reduction");
+  core::fail(core::ErrorCode::internal, "no reduction");
 }
 
 }  // namespace dvm::testing
