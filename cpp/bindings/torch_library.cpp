@@ -232,8 +232,7 @@ PyMethodDef torch_functions[] = {{"call_each", call_each, METH_O, nullptr}, {}};
 void capture_torch(const py::type& tensor, const py::type& parameter,
                    const py::function& elements_of, const py::function& is_grad_enabled) {
   // Never let go: paths name it, and the interpreter is gone before static objects are.
-  static auto* const library =
-      new TorchLibrary(tensor, parameter, elements_of, is_grad_enabled);
+  static auto* const library = new TorchLibrary(tensor, parameter, elements_of, is_grad_enabled);
   capture::add_library(*library);
 }
 

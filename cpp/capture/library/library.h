@@ -33,9 +33,9 @@ class Library {
   PyTypeObject* array_type = nullptr;
   // Of what an array gives for one element; null: an array.
   PyTypeObject* scalar_type = nullptr;
-  ArrayFields fields;                   // where they can be read from outside
-  ScalarFields scalars;                 // likewise
-  size_t number = 0;                    // among all, in signature words; add_library() sets it
+  ArrayFields fields;    // where they can be read from outside
+  ScalarFields scalars;  // likewise
+  size_t number = 0;     // among all, in signature words; add_library() sets it
 
   bool is_array(PyObject* object) const { return PyObject_TypeCheck(object, array_type); }
   bool is_scalar(PyObject* object) const {

@@ -1,9 +1,9 @@
 // The words of signatures (replay/signature.h), those of arrays as their libraries write them.
 //
 // Of an array, from bit 0: tag (8 bits) | dtype (8) | rank (4) | layout (4) | axes, three bits each
-// (24) | repeated axes, one bit each (8) | overlapping (1) | what the library says besides (4) | the
-// library's number (3). Of one that
-// the core has no type for: tag (8) | rank (8) | flags, ... | the library's number (3).
+// (24) | repeated axes, one bit each (8) | overlapping (1) | what the library says besides (4) |
+// the library's number (3). Of one that the core has no type for: tag (8) | rank (8) | flags, ... |
+// the library's number (3).
 #pragma once
 
 #include <cstdint>

@@ -8,8 +8,8 @@ namespace {
 
 Strided strided(PyArrayObject* array) {
   static_assert(sizeof(npy_intp) == sizeof(int64_t));
-  return {PyArray_NDIM(array), PyArray_DIMS(array), PyArray_STRIDES(array),
-          PyArray_ITEMSIZE(array), PyArray_IS_C_CONTIGUOUS(array) != 0};
+  return {PyArray_NDIM(array), PyArray_DIMS(array), PyArray_STRIDES(array), PyArray_ITEMSIZE(array),
+          PyArray_IS_C_CONTIGUOUS(array) != 0};
 }
 
 }  // namespace

@@ -87,8 +87,8 @@ struct Segment {
     int32_t target = -1, allocation = -1;
   };
   core::Graph graph;
-  const Library* library = nullptr;  // whose arrays its results become
-  std::vector<int32_t> tensors, scalars;         // registers of the graph's inputs, in order
+  const Library* library = nullptr;       // whose arrays its results become
+  std::vector<int32_t> tensors, scalars;  // registers of the graph's inputs, in order
   std::vector<bool> reads;  // of `tensors`, whether elements are read; else only sizes are
   std::vector<Output> outputs;
   int32_t flags = 0;       // FP status flags (core/ops/fp_flags.h) that drop the replay

@@ -54,8 +54,7 @@ bool SignatureGuard::admits(PyObject* object) const {
   return argument_of(word) == Argument::array && argument_of(now) == Argument::array &&
          dtype_of(now) == dtype_of(word) && rank_of(now) == rank_of(word) &&
          library_number_of(now) == library_number_of(word) &&
-         own_bits_of(now) == own_bits_of(word) &&
-         library_in(word).lies_in(object, order_of(word));
+         own_bits_of(now) == own_bits_of(word) && library_in(word).lies_in(object, order_of(word));
 }
 
 bool SignatureGuard::operator==(const SignatureGuard& other) const {
