@@ -22,8 +22,8 @@ def explain(
     it, that path is run once more with clocks on. With `verbose` the report prints what the fuser
     decided and how long compilation took; it holds that anyway.
 
-    What torch.compile made, modules, and calls with tensors have a report of their own:
-    `dvm.torch.explain`.
+    What torch.compile made, modules, and calls with tensors, of functions that have no path, have a
+    report of their own: `dvm.torch.explain`.
 
     Raises:
         TypeError: for arguments of the call, which go to what is returned: `dvm.explain(f)(x)`.
@@ -37,7 +37,7 @@ def explain(
     compiled = fn if isinstance(fn, _dvm.Compiled) else compile(fn)
 
     def explained(*args: Any, **kwargs: Any) -> Any:
-        if has_tensors(args, kwargs):
+        if has_tensors(args, kwargs) and not compiled.stats.captures:
             from dvm import torch
 
             return torch.explain(fn)(*args, **kwargs)
