@@ -108,8 +108,8 @@ def is_scalar(value: Any) -> bool:
 
 
 def tensor_metaclasses() -> tuple[type, ...]:
-    """The metaclasses of arrays: of what is plain, they answer isinstance as Python does."""
-    return tuple(map(type, _plain))
+    """Metaclasses of plain arrays that have their own isinstance, and answer as Python does."""
+    return tuple(type(kind) for kind in _plain if type(kind) is not type)
 
 
 def is_plain_array(value: Any) -> bool:
