@@ -10,7 +10,16 @@ from typing import Any
 from dvm.magpy_capture.registry import FUNCTIONS, ITERATED, LOOKED_UP, METHODS
 
 #: of the folder beside this file, in which order does not matter
-OPERATIONS = ("elementwise", "shapes", "reductions", "products", "sources", "modules", "in_place")
+OPERATIONS = (
+    "elementwise",
+    "shapes",
+    "reductions",
+    "products",
+    "sources",
+    "modules",
+    "in_place",
+    "grad_modes",
+)
 NAME = f"{__package__}.operations"
 
 
@@ -42,7 +51,8 @@ def leaves() -> list[Any]:
         return []
     called = sys.modules[f"{NAME}.library"].FUNCTIONS
     functions = [*FUNCTIONS, *ITERATED, *LOOKED_UP, *_methods(), *called]
-    return [each for each in functions if _is_of_torch(each)]
+    managers = sys.modules[f"{NAME}.grad_modes"].MANAGERS
+    return [*managers, *(each for each in functions if _is_of_torch(each))]
 
 
 def _methods() -> list[Any]:

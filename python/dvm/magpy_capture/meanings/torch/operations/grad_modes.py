@@ -1,0 +1,47 @@
+"""`with torch.no_grad()`, where no gradients are kept anyhow."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from dvm import reasons
+from dvm.magpy_capture.meanings.torch.layer import TorchPart
+from dvm.magpy_capture.path.spec import refuse
+from dvm.magpy_capture.registry import attributes_of, entered, means, methods_of
+from dvm.magpy_capture.values import Abstract, Literal, Method
+
+NONE = Literal(None)
+#: what the recorder does not enter
+MANAGERS = (torch.no_grad, *(getattr(torch.no_grad, f"__{n}__") for n in ("init", "enter", "exit")))
+
+
+@dataclass(eq=False)
+class NoGrad:
+    """A torch.no_grad that the program made."""
+
+
+@means(torch.no_grad)
+def make(lower: TorchPart) -> Any:
+    lower.torch_modes.guard_modes()
+    if torch.is_grad_enabled():
+        raise refuse(reasons.GRADIENTS)
+    return NoGrad()
+
+
+@attributes_of(NoGrad)
+def method_of(_: TorchPart, base: NoGrad, name: str, _seen: Any) -> Any:
+    return Method(base, name)
+
+
+@entered(NoGrad)
+def enter(_: TorchPart, _manager: NoGrad) -> Abstract:
+    return NONE
+
+
+@methods_of(NoGrad)
+def leave(_: TorchPart, _manager: NoGrad, *_call: Any) -> Abstract:
+    """`__exit__`, which is the one method that it has here."""
+    return NONE
