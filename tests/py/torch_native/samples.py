@@ -270,6 +270,7 @@ EXPRESSIONS: dict[str, tuple[str, ...]] = {
     "_get_tracing_state": ("(f(), x + 1)",),
     "is_grad_enabled": ("(f(), x + 1)",),
     "is_inference_mode_enabled": ("(f(), x + 1)",),
+    "full_like": ("f(x, 2)", "f(x, 0.5, dtype=torch.float64)", "f(x, number)"),
     "no_grad": ("(f().__enter__(), x + 1)",),
     "is_autocast_enabled": ("(f('cpu'), x + 1)",),
     "get_default_dtype": ("(f(), x + 1)",),

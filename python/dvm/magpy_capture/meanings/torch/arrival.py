@@ -51,8 +51,11 @@ def leaves() -> list[Any]:
         return []
     called = sys.modules[f"{NAME}.library"].FUNCTIONS
     functions = [*FUNCTIONS, *ITERATED, *LOOKED_UP, *_methods(), *called]
-    managers = sys.modules[f"{NAME}.grad_modes"].MANAGERS
-    return [*managers, *(each for each in functions if _is_of_torch(each))]
+    kept_out = [
+        *sys.modules[f"{NAME}.grad_modes"].MANAGERS,
+        *sys.modules[f"{NAME}.elementwise"].IN_PYTHON,
+    ]
+    return [*kept_out, *(each for each in functions if _is_of_torch(each))]
 
 
 def _methods() -> list[Any]:

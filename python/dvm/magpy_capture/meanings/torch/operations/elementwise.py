@@ -209,6 +209,9 @@ def masked_fill(
 
 # ---- operators
 
+#: methods in Python, which the recorder does not enter
+IN_PYTHON = (torch.Tensor.__rsub__,)
+
 OPERATORS["binary", "+"], OPERATORS["binary", "-"] = add, sub
 OPERATORS["binary", "/"] = div
 for _symbol, _name in {

@@ -200,7 +200,8 @@ def pointwise(lower: TorchPart, row: Row, seen: Any, *operands: Abstract, **kwar
         for each in given
     ]
     stored = [shape[axis] for axis in order]
-    dtype = torch.result_type(*map(stand_in, args)) if seen is None else seen.dtype
+    examples = [stand_in(each) for each in args]
+    dtype = torch.result_type(examples[0], examples[-1]) if seen is None else seen.dtype
     made = lowered(lower, row, [(dtype, stored)], *args, **kwargs)
     if made.shape != sized(stored):
         made = builder_of(lower).broadcast(made, sized(stored))

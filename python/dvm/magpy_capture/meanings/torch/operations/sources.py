@@ -63,7 +63,7 @@ def full(
     return filled(lower, lower.torch_tensors.dims([size]), number_of(lower, fill_value), seen)
 
 
-def like(number: int) -> Meaning:
+def like(number: Any) -> Meaning:
     def meaning(lower: TorchPart, input: Abstract, *, seen: Any, **options: Abstract) -> Tensor:
         check_options(lower, options)
         x = tensor(lower, input)
@@ -72,6 +72,14 @@ def like(number: int) -> Meaning:
         return filled(lower, x.shape, number, seen)
 
     return meaning
+
+
+@means(torch.full_like)
+def full_like(
+    lower: TorchPart, input: Abstract, fill_value: Abstract, *, seen: Any, **options: Abstract
+) -> Tensor:
+    made: Tensor = like(number_of(lower, fill_value))(lower, input, seen=seen, **options)
+    return made
 
 
 means(torch.zeros_like)(like(0))
