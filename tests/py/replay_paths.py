@@ -146,4 +146,4 @@ def compute(*steps: tuple[Any, ...], result: int) -> Steps:
 
 
 def run_step(made: tuple[Any, list[int]], *outputs: Any, flags: int = 0) -> tuple[Any, ...]:
-    return ("run", made[0], [0], [], list(outputs), flags, 0)
+    return ("run", made[0], [0], [], list(outputs), flags, 0, "numpy")

@@ -45,7 +45,7 @@ class Compiled:
         n = len(first)
         fetch = [("argument", k, k) for k in range(n)]
         guard = [("guard_signature", k, array) for k, array in enumerate(first)]
-        run = ("run", graph, list(range(n)), [], [(out, n, "array", None)], 0, 0)
+        run = ("run", graph, list(range(n)), [], [(out, n, "array", None)], 0, 0, "numpy")
         self.runs = Runs([*fetch, *guard, run, ("commit",), ("return", n)], *first)
 
     def __call__(self, *arrays: Any) -> Any:
@@ -291,7 +291,7 @@ def test_take_along_an_axis() -> None:
                 ("argument", 1, 1),
                 ("guard_signature", 0, a),
                 ("guard_signature", 1, idx),
-                ("run", graph, [0, 1], [], [(out, 2, "array", None)], 0, 0),
+                ("run", graph, [0, 1], [], [(out, 2, "array", None)], 0, 0, "numpy"),
                 ("commit",),
                 ("return", 2),
             ]

@@ -134,7 +134,7 @@ def test_threads_share_paths() -> None:
         [
             ("argument", 0, 0),
             ("guard_signature", 0, X),
-            ("run", made, [0], [], [(value, 1, "array")], 0, 0),
+            ("run", made, [0], [], [(value, 1, "array")], 0, 0, "numpy"),
             ("return", 1),
         ],
         X,
@@ -318,7 +318,7 @@ def test_drops_are_explained_in_words() -> None:
             ("argument", 0, 0),
             ("argument", 1, 1),
             ("at", "model.py", 3),
-            ("run", made, [0], [], [(value, 2, "array")], 2, 0),
+            ("run", made, [0], [], [(value, 2, "array")], 2, 0, "numpy"),
             ("at", "model.py", 4),
             ("operator", 3, "/", 1, 1),
             ("return", 2),

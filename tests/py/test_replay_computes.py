@@ -119,7 +119,7 @@ def test_results_of_segments() -> None:
     runs = Runs(
         [
             ("argument", 0, 0),
-            ("run", made, [0], [], outputs, 0, 0),
+            ("run", made, [0], [], outputs, 0, 0, "numpy"),
             ("tuple", 4, [1, 2, 3]),
             ("return", 4),
         ],
@@ -221,7 +221,7 @@ def test_a_segment_takes_numbers_and_scalars() -> None:
     runs = Runs(
         [
             *(("argument", i, i) for i in range(3)),
-            ("run", made, [0, 2], [1], [(out, 3, "array", None)], 0, 0),
+            ("run", made, [0, 2], [1], [(out, 3, "array", None)], 0, 0, "numpy"),
             ("return", 3),
         ],
         X,
@@ -265,7 +265,9 @@ def test_failed_size_checks_drop_the_replay() -> None:
     a, b = (made.input("f64", [made.symbol(f"s{i}")]) for i in range(2))
     shape = [made.shape(a)[0].bcast(made.shape(b)[0])]
     out = made.elementwise("add", [made.broadcast(a, shape), made.broadcast(b, shape)])
-    runs = Runs(compute(("run", made, [0, 1], [], [(out, 2, "array")], 0, 0), result=2), X, X)
+    runs = Runs(
+        compute(("run", made, [0, 1], [], [(out, 2, "array")], 0, 0, "numpy"), result=2), X, X
+    )
     np.testing.assert_array_equal(runs(X, X[:1]), X + X[:1])
     assert runs(X, X[:3]) == "original"
     assert runs.stats.drops == 1

@@ -117,7 +117,7 @@ def segment_paths(arguments: tuple[Any, ...]) -> Steps:
     return [
         ("argument", 0, 0),
         ("guard_signature", 0, X),
-        ("run", made, [0], [], outputs, 0, 0),
+        ("run", made, [0], [], outputs, 0, 0, "numpy"),
         ("constant", 2, 0.0),
         ("operator", 3, ">", 1, 2),
         ("guard_truth", 3, positive),
@@ -206,8 +206,8 @@ def test_values_forgotten_by_one_path_live_for_the_other() -> None:
         return [
             ("argument", 0, 0),
             ("guard_signature", 0, X),
-            ("run", made, [0], [], [(doubled, 1, "array", None)], 0, 0),
-            ("run", summed, [1], [], [(sum_, 2, "float", None)], 0, 0),
+            ("run", made, [0], [], [(doubled, 1, "array", None)], 0, 0, "numpy"),
+            ("run", summed, [1], [], [(sum_, 2, "float", None)], 0, 0, "numpy"),
             ("constant", 3, 0.0),
             ("operator", 4, ">", 2, 3),
             ("guard_truth", 4, positive),
