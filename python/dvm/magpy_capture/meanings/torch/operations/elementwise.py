@@ -13,6 +13,7 @@ from dvm.magpy_capture.meanings.torch.operations.lowered import Row, pointwise
 from dvm.magpy_capture.meanings.torch.rules import OPERATORS
 from dvm.magpy_capture.path.spec import refuse
 from dvm.magpy_capture.registry import Meaning, means
+from dvm.magpy_capture.tensors.fresh import c_order
 from dvm.magpy_capture.values import Abstract, Literal, Tensor, is_none, resolve
 from dvm.torch import pointwise as rows
 from dvm.torch.aten import ROWS
@@ -295,7 +296,7 @@ def clone(
     wanted = lower.indexing.plain(memory_format)
     if wanted not in (None, *FORMATS):
         raise refuse(reasons.TORCH_FORM, "x.clone", str(wanted))
-    order = tuple(range(x.rank)) if wanted is torch.contiguous_format else None
+    order = c_order(x.rank) if wanted is torch.contiguous_format else None
     return lower.elementwise.copy(x, order)
 
 
@@ -304,12 +305,12 @@ def contiguous(lower: TorchPart, input: Abstract) -> Tensor:
     """The same tensor where it lies in C order, else a copy."""
     x = resolve(input)
     assert isinstance(x, Tensor)
-    return x if lies_in_c_order(lower, x) else lower.elementwise.copy(x, tuple(range(x.rank)))
+    return x if lies_in_c_order(lower, x) else lower.elementwise.copy(x, c_order(x.rank))
 
 
 def lies_in_c_order(lower: TorchPart, x: Tensor) -> bool:
     """What x.is_contiguous() says, for which the path then is."""
-    if x.contiguous and x.order == tuple(range(x.rank)):
+    if x.contiguous and x.order == c_order(x.rank):
         return True
     if x.contiguous and all(lower.sizes.exceeds_one(dim) for dim in x.shape):
         return False  # in another order, which no axis of one element hides

@@ -26,15 +26,8 @@ from dvm.magpy_capture.values import (
 )
 
 
-@means(torch._C._get_tracing_state)
-def tracing_state(lower: TorchPart) -> Literal:
-    """Nobody traces; guarded with all other modes."""
-    lower.torch_modes.guard_modes()
-    return Literal(None)
-
-
 @means(torch.is_grad_enabled, torch.is_inference_mode_enabled, torch.is_autocast_enabled)
-@means(torch.get_default_dtype)
+@means(torch.get_default_dtype, torch._C._get_tracing_state)
 def mode(lower: TorchPart, *_device: Abstract, seen: Any) -> Literal:
     """What is guarded with all other modes."""
     lower.torch_modes.guard_modes()

@@ -25,7 +25,7 @@ from dvm.magpy_capture.tensors.fresh import c_order
 from dvm.magpy_capture.values import Abstract, Literal, Sequence, is_none
 from dvm.torch import reductions as rows
 
-NONE, FALSE, ONE, TRUE = Literal(None), Literal(False), Literal(1), Literal(True)
+NONE, FALSE = Literal(None), Literal(False)
 
 
 def along(lower: TorchPart, row: Row, input: Abstract, seen: Any, *args: Any, **named: Any) -> Any:
@@ -152,31 +152,6 @@ means(*named("var"))(variance(rows.var))
 means(*named("std"))(variance(deviation))
 
 
-def softmax_by(row: Row) -> Meaning:
-    def meaning(
-        lower: TorchPart,
-        input: Abstract,
-        dim: Abstract = NONE,
-        _stacklevel: Abstract = NONE,
-        dtype: Abstract = NONE,
-        *,
-        seen: Any,
-    ) -> Any:
-        x = tensor(lower, input)
-        if is_none(dim):
-            raise refuse(reasons.TORCH_FORM, "softmax", "no dim")
-        kind = lower.indexing.plain(dtype)
-        if isinstance(kind, torch.dtype):
-            x = cast(lower, x, kind)
-        return along(lower, row, x, seen, lower.torch_tensors.axis(dim, x.rank))
-
-    return meaning
-
-
-means(functional.softmax)(softmax_by(rows.softmax))
-means(functional.log_softmax)(softmax_by(rows.log_softmax))
-
-
 def softmax_of(row: Row) -> Meaning:
     def meaning(
         lower: TorchPart, input: Abstract, dim: Abstract, dtype: Abstract = NONE, *, seen: Any
@@ -190,8 +165,29 @@ def softmax_of(row: Row) -> Meaning:
     return meaning
 
 
-means(torch.softmax, torch.Tensor.softmax)(softmax_of(rows.softmax))
-means(torch.log_softmax, torch.Tensor.log_softmax)(softmax_of(rows.log_softmax))
+def softmax_by(compute: Meaning) -> Meaning:
+    """The same, as torch.nn.functional has it."""
+
+    def meaning(
+        lower: TorchPart,
+        input: Abstract,
+        dim: Abstract = NONE,
+        _stacklevel: Abstract = NONE,
+        dtype: Abstract = NONE,
+        *,
+        seen: Any,
+    ) -> Any:
+        if is_none(dim):
+            raise refuse(reasons.TORCH_FORM, "softmax", "no dim")
+        return compute(lower, input, dim, dtype, seen=seen)
+
+    return meaning
+
+
+for _name, _row in {"softmax": rows.softmax, "log_softmax": rows.log_softmax}.items():
+    _compute = softmax_of(_row)
+    means(getattr(torch, _name), getattr(torch.Tensor, _name))(_compute)
+    means(getattr(functional, _name))(softmax_by(_compute))
 
 
 @means(torch.Tensor.norm, torch.norm)

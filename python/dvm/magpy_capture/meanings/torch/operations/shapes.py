@@ -11,6 +11,7 @@ from dvm import _dvm, reasons
 from dvm.magpy_capture.meanings.torch.layer import TorchPart
 from dvm.magpy_capture.meanings.torch.operations.elementwise import cast
 from dvm.magpy_capture.meanings.torch.operations.lowered import (
+    Row,
     lowered,
     node_of,
     result,
@@ -19,8 +20,8 @@ from dvm.magpy_capture.meanings.torch.operations.lowered import (
 from dvm.magpy_capture.meanings.torch.rules import OPERATORS
 from dvm.magpy_capture.path.program import describe
 from dvm.magpy_capture.path.spec import refuse
-from dvm.magpy_capture.registry import means
-from dvm.magpy_capture.tensors.fresh import Order
+from dvm.magpy_capture.registry import Meaning, means
+from dvm.magpy_capture.tensors.fresh import Order, c_order
 from dvm.magpy_capture.tensors.indexing import index_parts
 from dvm.magpy_capture.values import Abstract, Literal, Sequence, SliceValue, Tensor, resolve
 from dvm.torch import indexing
@@ -28,7 +29,7 @@ from dvm.torch import shapes as rows
 
 #: orders of axes that torch.cat gives its result, too
 CHANNELS_LAST = ((0, 2, 3, 1), (0, 2, 3, 4, 1))
-NONE, FALSE, ONE, ZERO = Literal(None), Literal(False), Literal(1), Literal(0)
+NONE, ZERO = Literal(None), Literal(0)
 
 
 # ---- another shape
@@ -182,7 +183,7 @@ def expand_as(lower: TorchPart, input: Abstract, other: Abstract) -> Tensor:
 
 
 def expanded(lower: TorchPart, x: Tensor, shape: SequenceOf[_dvm.Dim]) -> Tensor:
-    if x.order != tuple(range(x.rank)):
+    if x.order != c_order(x.rank):
         raise refuse(reasons.TORCH_ORDER, "x.expand")
     sizes = [lower.torch_tensors.size_value(dim) for dim in shape]
     if list(shape) == list(x.shape):
@@ -190,7 +191,7 @@ def expanded(lower: TorchPart, x: Tensor, shape: SequenceOf[_dvm.Dim]) -> Tensor
     return lower.arrays.view_of(
         x,
         shape,
-        tuple(range(len(shape))),
+        c_order(len(shape)),
         lambda value: lower.graph.copy_value(value, shape),
         None,
         (torch.Tensor.expand, sizes),
@@ -286,8 +287,7 @@ def split(
         return parts_of(lower, x, axis, [size] * (len(seen) - 1))
     sizes = [lower.graph.size(size) for size in plain]
     total = lower.graph.size(sum(plain))
-    if whole != total:
-        lower.sizes.require_equal(whole, total)
+    lower.sizes.require_equal(whole, total)
     return parts_of(lower, x, axis, sizes[:-1])
 
 
@@ -349,7 +349,7 @@ def cat(lower: TorchPart, tensors: Abstract, dim: Abstract = ZERO, *, seen: Any)
         for place in range(rank):
             if place == axis:
                 shape[axis] = shape[axis] + t.shape[axis]
-            elif t.shape[place] != shape[place]:
+            else:
                 lower.sizes.require_equal(t.shape[place], shape[place])
     nodes = [node_of(lower, t) for t in given]
     return result(lower, lowered(lower, rows.cat, [(seen.dtype, shape)], nodes, axis))
@@ -362,8 +362,7 @@ def stack(lower: TorchPart, tensors: Abstract, dim: Abstract = ZERO, *, seen: An
     shape = list(given[0].shape)
     for t in given[1:]:
         for place in range(t.rank):
-            if t.shape[place] != shape[place]:
-                lower.sizes.require_equal(t.shape[place], shape[place])
+            lower.sizes.require_equal(t.shape[place], shape[place])
     shape.insert(axis, lower.graph.size(len(given)))
     nodes = [node_of(lower, t) for t in given]
     return result(lower, lowered(lower, rows.stack, [(seen.dtype, shape)], nodes, axis))
@@ -372,30 +371,23 @@ def stack(lower: TorchPart, tensors: Abstract, dim: Abstract = ZERO, *, seen: An
 # ---- places
 
 
-@means(torch.index_select, torch.Tensor.index_select)
-def index_select(
-    lower: TorchPart, input: Abstract, dim: Abstract, index: Abstract, *, seen: Any
-) -> Tensor:
-    x, places = tensor(lower, input), tensor(lower, index)
-    axis = lower.torch_tensors.axis(dim, x.rank)
-    expected: Any = [(seen.dtype, [])]
-    made = lowered(
-        lower, indexing.index_select, expected, node_of(lower, x), axis, node_of(lower, places)
-    )
-    return result(lower, made)
+def taken(row: Row) -> Meaning:
+    """Elements at places along one axis."""
+
+    def meaning(
+        lower: TorchPart, input: Abstract, dim: Abstract, index: Abstract, *, seen: Any
+    ) -> Tensor:
+        x, places = tensor(lower, input), tensor(lower, index)
+        axis = lower.torch_tensors.axis(dim, x.rank)
+        expected: Any = [(seen.dtype, [])]
+        nodes = node_of(lower, x), axis, node_of(lower, places)
+        return result(lower, lowered(lower, row, expected, *nodes))
+
+    return meaning
 
 
-@means(torch.gather, torch.Tensor.gather)
-def gather(
-    lower: TorchPart, input: Abstract, dim: Abstract, index: Abstract, *, seen: Any
-) -> Tensor:
-    x, places = tensor(lower, input), tensor(lower, index)
-    axis = lower.torch_tensors.axis(dim, x.rank)
-    expected: Any = [(seen.dtype, [])]
-    made = lowered(
-        lower, indexing.gather, expected, node_of(lower, x), axis, node_of(lower, places)
-    )
-    return result(lower, made)
+means(torch.index_select, torch.Tensor.index_select)(taken(indexing.index_select))
+means(torch.gather, torch.Tensor.gather)(taken(indexing.gather))
 
 
 def indexed(lower: TorchPart, input: Tensor, key: Abstract, seen: Any) -> Tensor:

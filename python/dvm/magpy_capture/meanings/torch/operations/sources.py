@@ -18,10 +18,11 @@ from dvm.magpy_capture.meanings.torch.operations.lowered import (
 )
 from dvm.magpy_capture.path.spec import refuse
 from dvm.magpy_capture.registry import Meaning, means
+from dvm.magpy_capture.tensors.fresh import c_order
 from dvm.magpy_capture.values import Abstract, Literal, Named, Tensor, resolve
 from dvm.torch import pointwise as rows
 
-NONE, FALSE, ZERO, ONE = Literal(None), Literal(False), Literal(0), Literal(1)
+ZERO, ONE = Literal(0), Literal(1)
 #: what a function that makes a tensor may be told besides its dtype
 ALLOWED = {"device": ("cpu", None), "requires_grad": (False,), "layout": (None, torch.strided)}
 ALLOWED |= {"pin_memory": (False, None), "memory_format": (None, torch.preserve_format)}
@@ -67,7 +68,7 @@ def like(number: Any) -> Meaning:
     def meaning(lower: TorchPart, input: Abstract, *, seen: Any, **options: Abstract) -> Tensor:
         check_options(lower, options)
         x = tensor(lower, input)
-        if x.order != tuple(range(x.rank)):
+        if x.order != c_order(x.rank):
             raise refuse(reasons.TORCH_ORDER, "a tensor like another")
         return filled(lower, x.shape, number, seen)
 
