@@ -46,3 +46,15 @@ def test_no_grad_where_gradients_are_kept_is_torchs(function: Any) -> None:
         assert not made.requires_grad
         assert torch.is_grad_enabled()
     assert f.stats.captures == 0
+
+
+def test_autocast_of_another_device_is_asked_of_torch() -> None:
+    f = dvm.compile(lambda x: (torch.is_autocast_enabled("cuda"), x + 1))
+    with torch.no_grad():
+        f(torch.ones(2))
+        torch.set_autocast_enabled("cuda", True)
+        try:
+            assert f(torch.ones(2))[0]
+        finally:
+            torch.set_autocast_enabled("cuda", False)
+    assert f.stats.captures == 0

@@ -26,12 +26,22 @@ from dvm.magpy_capture.values import (
 )
 
 
-@means(torch.is_grad_enabled, torch.is_inference_mode_enabled, torch.is_autocast_enabled)
+@means(torch.is_grad_enabled, torch.is_inference_mode_enabled)
 @means(torch.get_default_dtype, torch._C._get_tracing_state)
-def mode(lower: TorchPart, *_device: Abstract, seen: Any) -> Literal:
+def mode(lower: TorchPart, *, seen: Any) -> Literal:
     """What is guarded with all other modes."""
     lower.torch_modes.guard_modes()
     return Literal(seen)
+
+
+@means(torch.is_autocast_enabled)
+def is_autocast_enabled(
+    lower: TorchPart, device_type: Abstract = Literal(None), *, seen: Any
+) -> Literal:
+    """Of this machine's processor; of other devices, the default, no path is told."""
+    if lower.indexing.plain(device_type) != "cpu":
+        raise refuse(reasons.TORCH_FORM, "torch.is_autocast_enabled", "another device")
+    return mode(lower, seen=seen)
 
 
 def submodules(lower: TorchPart, base: Instance) -> DictValue:
