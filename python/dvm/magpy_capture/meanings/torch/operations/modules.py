@@ -27,7 +27,7 @@ from dvm.magpy_capture.values import (
 
 
 @means(torch.is_grad_enabled, torch.is_inference_mode_enabled)
-@means(torch.get_default_dtype, torch._C._get_tracing_state)
+@means(torch.get_default_dtype, torch._C._get_tracing_state, torch._C._is_tracing)
 def mode(lower: TorchPart, *, seen: Any) -> Literal:
     """What is guarded with all other modes."""
     lower.torch_modes.guard_modes()
