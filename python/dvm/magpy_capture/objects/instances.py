@@ -210,12 +210,11 @@ class Instances(ObjectPart):
         What a class is asked for goes there first: attributes, its truth, isinstance.
         """
         kind = type(cls)
-        if not is_mutable_class(kind):
-            return kind is type
-        self.program.guard_type(self.program.constant(cls), cls)
         found = {name: class_attribute(kind, name) for name in names}
-        for name, each in found.items():
-            self.guard_class(kind, name, each)
+        if is_mutable_class(kind):
+            self.program.guard_type(self.program.constant(cls), cls)
+            for name, each in found.items():
+                self.guard_class(kind, name, each)
         return all(each is class_attribute(type, name) for name, each in found.items())
 
     def guard_look_up(self, cls: type, name: str) -> None:
