@@ -55,6 +55,8 @@ NONE = Literal(None)
 FALSE = Literal(False)
 #: Rows up to so long are taken apart, so that arithmetic with their numbers can be compiled.
 FEW_NUMBERS = 16
+#: by which an abstract class says which classes are like it: by none
+HOOK = vars(object)["__subclasshook__"]
 #: Types whose hashes follow from the value alone.
 HASHED = (int, float, complex, bool, str, bytes)
 
@@ -169,9 +171,13 @@ class PythonFunctions(PythonPart):
         cls, wanted = self.identity.class_of(value), self.indexing.plain(classes)
         self.instances.guard_bases(cls)
         for one in wanted if type(wanted) is tuple else (wanted,):
-            if not isinstance(one, type) or type(one) is abc.ABCMeta:
-                abstract = getattr(one, "__module__", "") in ("collections.abc", "numbers")
-                if not abstract or is_mutable_class(cls):  # a class may be registered later
+            if not isinstance(one, type):
+                raise refuse(reasons.ISINSTANCE, one)
+            if type(one) is abc.ABCMeta:
+                if is_mutable_class(cls):
+                    self._guard_honest(cls)
+                    self._guard_registered(cls, one)
+                elif not _is_pythons(one):
                     raise refuse(reasons.ISINSTANCE, one)
             elif type(one) in tensor_metaclasses():
                 continue
@@ -180,6 +186,17 @@ class PythonFunctions(PythonPart):
             elif is_mutable_class(cls) and not issubclass(cls, one):
                 self._guard_honest(cls)
         return Literal(issubclass(cls, wanted))
+
+    def _guard_registered(self, cls: type, parent: type) -> None:
+        """An abstract class is asked on each call: a class may be registered with it later."""
+        if not _is_pythons(parent):
+            self.instances.guard_class(parent, "__subclasshook__", HOOK)
+            if class_attribute(parent, "__subclasshook__") is not HOOK:
+                raise refuse(reasons.ISINSTANCE, parent)
+        given = list(map(self.program.constant, (cls, parent)))
+        asked = self.program.constant(issubclass)
+        made = self.program.step("call", asked, given, (), key=("issubclass", *given))
+        self.program.guard("guard_truth", made, issubclass(cls, parent))
 
     def _guard_honest(self, cls: type) -> None:
         """Where the type says no, isinstance asks the object for its __class__."""
@@ -197,7 +214,9 @@ class PythonFunctions(PythonPart):
             raise refuse(reasons.ISSUBCLASS_SOMETHING_CLASS)
         self.instances.guard_bases(child)
         for parent in parents if type(parents) is tuple else (parents,):
-            if isinstance(parent, type) and is_mutable_class(type(parent)):
+            if type(parent) is abc.ABCMeta:
+                self._guard_registered(child, parent)
+            elif isinstance(parent, type) and is_mutable_class(type(parent)):
                 if not self.instances.guard_metaclass(parent, "__subclasscheck__"):
                     raise refuse(reasons.ISINSTANCE, describe(Literal(parent)))
         return Literal(issubclass(child, parents))
@@ -611,6 +630,11 @@ class PythonFunctions(PythonPart):
             return value.cls is tuple and all(map(self._is_hashed, value.elements))
         known = isinstance(value, (Literal, Host)) and type(value.object) in HASHED
         return known or isinstance(value, Size)
+
+
+def _is_pythons(parent: type) -> bool:
+    """Whether it is an abstract class of Python's own, which looks for methods."""
+    return getattr(parent, "__module__", "") in ("collections.abc", "numbers")
 
 
 def _is_row(value: Abstract) -> bool:
