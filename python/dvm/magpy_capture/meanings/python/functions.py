@@ -15,7 +15,7 @@ from dvm.magpy_capture.meanings.python.layer import PythonPart
 from dvm.magpy_capture.objects.derived import inherited
 from dvm.magpy_capture.objects.open_lists import is_open_list
 from dvm.magpy_capture.path.program import describe
-from dvm.magpy_capture.path.spec import refuse
+from dvm.magpy_capture.path.spec import BodyRaised, refuse
 from dvm.magpy_capture.registry import means
 from dvm.magpy_capture.values import (
     Abstract,
@@ -242,6 +242,8 @@ class PythonFunctions(PythonPart):
         self, base: Abstract, name: Abstract, *default: Abstract, seen: Any
     ) -> Abstract:
         base, text = self.program.by_identity(base), self.indexing.plain(name)
+        if (found := self._property(base, text)) is not None:
+            return found
         if default:
             otherwise = resolve(default[0])
             known = isinstance(otherwise, (Literal, Host, Tensor))
@@ -253,7 +255,20 @@ class PythonFunctions(PythonPart):
 
     @means(hasattr)
     def has_attribute(self, base: Abstract, name: Abstract, *, seen: Any) -> Abstract:
-        return Literal(self._has(self.program.by_identity(base), self.indexing.plain(name), seen))
+        base, text = self.program.by_identity(base), self.indexing.plain(name)
+        return Literal(self._property(base, text) is not None or self._has(base, text, seen))
+
+    def _property(self, base: Abstract, name: str) -> Abstract | None:
+        """What a property in Python gives, if its body was recorded next."""
+        found = class_attribute(base.cls, name) if isinstance(base, Instance) else None
+        if not isinstance(found, property) or self.caller.next_callback() is not found.fget:
+            return None
+        for each in (name, "__getattribute__", "__getattr__"):
+            self.instances.guard_class(base.cls, each, class_attribute(base.cls, each))
+        try:
+            return self.caller.call_back(Literal(found.fget), [base], {})
+        except BodyRaised:  # which may be the answer, or not
+            raise refuse(reasons.ATTRIBUTE_KIND, name, "a property") from None
 
     def _has(self, base: Abstract, name: str, answer: bool | None) -> bool:
         """Whether it has the attribute: of an instance's own the recorded answer, if known.
