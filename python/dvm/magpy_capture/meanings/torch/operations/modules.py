@@ -44,6 +44,12 @@ def is_autocast_enabled(
     return mode(lower, seen=seen)
 
 
+@means(torch._C._log_api_usage_once)
+def logged(_: TorchPart, *_event: Abstract) -> Literal:
+    """Of what has run PyTorch counts kinds, once a process."""
+    return Literal(None)
+
+
 def submodules(lower: TorchPart, base: Instance) -> DictValue:
     """`base._modules`."""
     found = lower.operators.attribute(base, "_modules", base.object._modules)
