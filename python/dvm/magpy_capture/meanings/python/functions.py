@@ -284,6 +284,8 @@ class PythonFunctions(PythonPart):
                 self.instances.has_meaning(class_attribute(base.cls, hook))
                 for hook in ("__getattr__", "__getattribute__")
             ):
+                if base.register < 0:
+                    return self._has_made(base, name, answer)
                 return self.has_now(base.register, base.object, name, answer)
             for hook in ("__getattr__", "__getattribute__"):
                 if class_attribute(base.cls, hook) is not inherited(base.cls, hook):
@@ -342,6 +344,14 @@ class PythonFunctions(PythonPart):
                 raise refuse(reasons.HASATTR, describe(base))
             return self.has_now(base.register, base.object, name, answer)
         return hasattr(cls, name)
+
+    def _has_made(self, base: Instance, name: str, answer: bool | None) -> bool:
+        """Of an object of the program's, which each call of the path makes alike."""
+        if answer is None:
+            raise refuse(reasons.HASATTR, describe(base))
+        for each in (name, "__getattr__", "__getattribute__"):
+            self.instances.guard_class(base.cls, each, class_attribute(base.cls, each))
+        return answer
 
     def has_now(self, register: int, seen: Any, name: str, answer: bool | None) -> bool:
         """The recorded answer of hasattr, of which every call is asked; here, if it is unknown."""
