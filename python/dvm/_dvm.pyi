@@ -1,7 +1,7 @@
 """Types of the native extension (cpp/bindings). Use the package dvm, not this module."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from types import FrameType, FunctionType, ModuleType
+from types import CodeType, FrameType, FunctionType, ModuleType
 from typing import Any, Generic, Literal, ParamSpec, TypedDict, TypeVar, final
 
 import numpy as np
@@ -510,6 +510,7 @@ def set_leaves(callables: Iterable[Callable[..., Any]]) -> list[Callable[..., An
     """Make these callables single events of a recording; returns those that were."""
 
 def is_leaf(callable: object) -> bool: ...
+def asked_by_exit(code: CodeType) -> tuple[str, ...]: ...
 def peek(frame: FrameType) -> tuple[FunctionType, tuple[Any, ...], tuple[Any, ...]]: ...
 
 # The pool of buffers (cpp/runtime/memory/buffer_pool.h).

@@ -137,6 +137,11 @@ def is_constant(value: Any) -> bool:
     )
 
 
+def has_one_text(value: Any) -> bool:
+    """Whether a constant always looks the same: a class in Python may be given another name."""
+    return is_constant(value) and not (isinstance(value, type) and is_mutable_class(value))
+
+
 def is_nan(value: Any) -> bool:
     """A NaN is found in a container by its identity, which guards do not tell."""
     return isinstance(value, (float, complex, *INEXACT)) and bool(value != value)

@@ -31,7 +31,7 @@ TOLD_BESIDE = frozenset({"is_cuda", "is_meta", "is_mkldnn", "requires_grad", "is
 class Tensors(TorchPart):
     """Numbers, sizes, axes and attributes of tensors."""
 
-    needs = "arrays containers graph indexing sizes views"
+    needs = "arrays containers graph indexing program sizes views"
 
     def __init__(self) -> None:
         self.builder: Any = None  # of the lowerings that torch's graphs have, too
@@ -91,7 +91,24 @@ class Tensors(TorchPart):
                 values = self.containers.elements(only)
             elif isinstance(only, Literal) and isinstance(only.object, tuple):
                 values = [Literal(part) for part in only.object]
-        return [self.indexing.dim_of(value) for value in values]
+        return [self.size_of(value) for value in values]
+
+    def size_of(self, value: Abstract) -> _dvm.Dim:
+        """A size that was given as a number: of one that objects hold, the path is for its value.
+
+        A module is made for the numbers that it holds, such as those of its heads.
+        """
+        value = resolve(value)
+        if isinstance(value, Host) and self._is_held(value.register):
+            value = self.program.pin(value, value.object)
+        return self.indexing.dim_of(value)
+
+    def _is_held(self, register: int) -> bool:
+        """Whether a number follows from attributes of objects alone."""
+        step, _, *operands = self.program.maker_of(register) or ("", register)
+        if step == "operator":
+            return all(self._is_held(each) for each in operands[1:] if each >= 0)
+        return step in ("attribute", "getattr", "class_attribute", "constant")
 
     def has_dtype(self, t: Tensor, dtype: Any) -> bool:
         """dtype: torch's."""

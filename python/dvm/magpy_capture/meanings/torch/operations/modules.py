@@ -31,7 +31,7 @@ from dvm.magpy_capture.values.kinds import class_attribute
 
 
 @means(torch.is_grad_enabled, torch.is_inference_mode_enabled)
-@means(torch.get_default_dtype, torch._C._get_tracing_state)
+@means(torch.get_default_dtype, torch._C._get_tracing_state, torch._C._is_tracing)
 def mode(lower: TorchPart, *, seen: Any) -> Literal:
     """What is guarded with all other modes."""
     lower.torch_modes.guard_modes()
@@ -46,6 +46,12 @@ def is_autocast_enabled(
     if lower.indexing.plain(device_type) != "cpu":
         raise refuse(reasons.TORCH_FORM, "torch.is_autocast_enabled", "another device")
     return mode(lower, seen=seen)
+
+
+@means(torch._C._log_api_usage_once)
+def logged(_: TorchPart, *_event: Abstract) -> Literal:
+    """Of what has run PyTorch counts kinds, once a process."""
+    return Literal(None)
 
 
 #: what a module that only calls its `forward` has of its class alone, and what of its own is empty
