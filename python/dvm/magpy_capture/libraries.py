@@ -169,6 +169,11 @@ def writes(function: Any) -> bool:
     return any(library.writes(function) for library in LIBRARIES)
 
 
+def counts_writes(function: Any) -> bool:
+    """Whether a library counts writes by it that were not made one by one."""
+    return function is not None and any(function is each.count_writes for each in LIBRARIES)
+
+
 def makes_new(function: Any) -> bool:
     """Whether its result is always new memory."""
     return any(library.makes_new(function) for library in LIBRARIES)
