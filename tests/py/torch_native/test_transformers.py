@@ -38,11 +38,20 @@ def gpt2() -> Any:
     return transformers.GPT2LMHeadModel(config)
 
 
+def llama(heads_of_keys: int) -> Any:
+    config = transformers.LlamaConfig(
+        **SMALL, num_key_value_heads=heads_of_keys, intermediate_size=64, pad_token_id=0
+    )
+    return transformers.LlamaForCausalLM(config)
+
+
 MODELS: dict[str, Callable[[], Any]] = {
     "bert, eager": lambda: bert("eager"),
     "bert, sdpa": lambda: bert("sdpa"),
     "distilbert": distilbert,
     "gpt2": gpt2,
+    "llama": lambda: llama(2),
+    "llama, heads that share keys": lambda: llama(1),
 }
 
 

@@ -28,8 +28,8 @@ class TorchRules(TorchPart):
     def result_order(self, operands: SequenceOf[Tensor], rank: int) -> Order:
         """The order that an elementwise op gives its result: that of the first operand with one.
 
-        An axis of one element says nothing of its place, so where operands in several orders are
-        broadcast, sizes decide: such a path is refused.
+        That is settled by the first of them if it is broadcast nowhere. Else axes of one element,
+        which say nothing of their place, make it depend on sizes: such a path is refused.
         """
         if rank < 2:
             return c_order(rank)
@@ -38,7 +38,7 @@ class TorchRules(TorchPart):
         if orders == [c_order(t.rank) for t in speaking]:
             return c_order(rank)
         shape = self.elementwise.common_shape(operands)
-        if any(t.loose for t in speaking) or not all(same_shape(t.shape, shape) for t in speaking):
+        if any(t.loose for t in speaking) or not same_shape(speaking[0].shape, shape):
             raise refuse(reasons.TORCH_ORDER, "an elementwise operation")
         return orders[0]
 
