@@ -20,6 +20,7 @@ from dvm.magpy_capture.objects.open_lists import is_open_list
 from dvm.magpy_capture.path.program import describe
 from dvm.magpy_capture.path.spec import NotCapturable, refuse
 from dvm.magpy_capture.registry import (
+    FUNCTIONS,
     METHODS,
     SEEING,
     Meaning,
@@ -80,6 +81,9 @@ class Methods(WalkPart):
             )
         if type(callee.function) is CACHED:
             return self.caches.cached_call(callee.function, [base, *positional], named, seen)
+        if isinstance(callee.function, types.FunctionType) and callee.function in FUNCTIONS:
+            meaning = FUNCTIONS[callee.function]
+            return self.meant(meaning, name, [base, *positional], named, seen)
         if callee.function in LOGGING:
             return self.outputs.log(callee.function, [base, *positional], named, seen)
         if callee.function is IS_ENABLED and len(positional) == 1:
