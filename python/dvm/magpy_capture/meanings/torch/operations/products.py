@@ -147,7 +147,7 @@ def attention(
 def has_shared_heads(q: Tensor, k: Tensor) -> bool:
     """Whether as many heads of the query, on each call, share one of the keys."""
     heads, of_keys = q.shape[1].constant, k.shape[1].constant
-    return heads is not None and bool(of_keys) and heads % of_keys == 0
+    return heads is not None and of_keys is not None and of_keys > 0 and heads % of_keys == 0
 
 
 # ---- normalisations
