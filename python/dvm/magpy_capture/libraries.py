@@ -25,8 +25,7 @@ OF_LISTS = NUMPY.of_lists
 #: classes of generators of random numbers, and those of the global ones
 GENERATORS: tuple[type, ...] = NUMPY.generators
 GLOBAL_GENERATORS: tuple[type, ...] = NUMPY.generators[:1]
-#: classes of objects that say what a dtype is like, and of functions in Python of a library's own
-FACTS: tuple[type, ...] = NUMPY.facts
+#: classes of functions in Python of a library's own
 FUNCTION_TYPES = NUMPY.function_types
 #: what reads a clock for some of its arguments
 CLOCKS_OF: tuple[Any, ...] = NUMPY.clocks
@@ -46,16 +45,19 @@ DESCRIBING: tuple[Any, ...] = NUMPY.describing
 
 def join(library: Library) -> None:
     """Its arrays are arrays from here on."""
-    global _arrays, _plain
+    global _arrays, _facts, _plain
     LIBRARIES.append(library)
     is_library_file.cache_clear()
     _arrays = tuple(each.array for each in LIBRARIES)
     _plain = tuple(kind for each in LIBRARIES for kind in each.plain)
+    _facts = tuple(kind for each in LIBRARIES for kind in each.facts)
 
 
 #: classes of arrays, and those of plain ones
 _arrays: tuple[type, ...] = (NUMPY.array,)
 _plain: tuple[type, ...] = NUMPY.plain
+#: those of objects that say what a dtype is like
+_facts: tuple[type, ...] = NUMPY.facts
 
 
 @functools.cache
@@ -108,6 +110,11 @@ def is_held(scalar: Any) -> bool:
 def is_array(value: Any) -> bool:
     """Whether it is an array of any class; `isinstance` would ask an object of the user's."""
     return issubclass(type(value), _arrays)
+
+
+def is_fact(value: Any) -> bool:
+    """Whether it says what a dtype is like."""
+    return type(value) in _facts
 
 
 def is_array_class(kind: type) -> bool:

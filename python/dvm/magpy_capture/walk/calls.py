@@ -224,7 +224,9 @@ class Calls(WalkPart):
         if function in CLOCKS_OF and any(isinstance(a, Literal) for a in arguments):
             return self.read_clock(function, positional, named, seen)  # of "now", perhaps
         known = all(is_fixed(argument) for argument in arguments) and is_constant(seen)
-        if known and not (shows and not all(has_one_text(resolve(each).object) for each in arguments)):
+        if known and not (
+            shows and not all(has_one_text(resolve(each).object) for each in arguments)
+        ):
             return Literal(seen, made=is_scalar(seen))
         return self.host_operations.host_call(
             self.program.constant(function), positional, named, seen

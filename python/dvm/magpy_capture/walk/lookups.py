@@ -13,10 +13,10 @@ from dvm.classes import mro_of, names_in
 from dvm.magpy_capture.libraries import (
     ELEMENTWISE,
     EQUALS,
-    FACTS,
     FUNCTION_TYPES,
     GENERATORS,
     is_array,
+    is_fact,
     is_scalar,
     library_of,
 )
@@ -166,7 +166,7 @@ class Lookups(WalkPart):
 
     @attributes_of(Literal)
     def attribute_of_literal(self, base: Literal, name: str, seen: Any) -> Abstract:
-        if type(base.object) in FACTS:
+        if is_fact(base.object):
             return self.literal_attribute(base, name, seen)
         if self.heap.is_plain_instance(base.object):
             held = self.heap.reach(lambda: self.program.constant(base.object), base.object)
@@ -266,9 +266,8 @@ class Lookups(WalkPart):
         if isinstance(owner, (types.FunctionType, *FUNCTION_TYPES)) or user_class:
             fetch = lambda: self.program.step("getattr", self.program.constant(owner), name)  # noqa: E731
             return self.heap.reach(fetch, seen)
-        if is_constant(owner) or isinstance(
-            owner, (*FACTS, *ELEMENTWISE, type, types.FunctionType)
-        ):
+        known = (*ELEMENTWISE, type, types.FunctionType)
+        if is_constant(owner) or is_fact(owner) or isinstance(owner, known):
             immutable = type(owner) in IMMUTABLE or isinstance(owner, (*ELEMENTWISE, *EQUALS))
             if immutable and _is_method(seen):
                 return Method(base, name)

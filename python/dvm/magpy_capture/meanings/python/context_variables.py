@@ -93,7 +93,11 @@ class ContextVariables(PythonPart):
 
     def _reset(self, variable: ContextVariable, given: Abstract) -> Abstract:
         token = resolve(given)
-        if not isinstance(token, ContextToken) or token.variable.object is not variable.object or token.used:
+        if (
+            not isinstance(token, ContextToken)
+            or token.variable.object is not variable.object
+            or token.used
+        ):
             raise refuse(reasons.CALL_METHOD, "reset", describe(variable))
         token.used = True
         if token.before is None:

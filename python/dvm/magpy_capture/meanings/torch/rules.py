@@ -20,6 +20,44 @@ from dvm.magpy_capture.values import Abstract, Named, Tensor, resolve
 OPERATORS: dict[tuple[str, str], Meaning] = {}
 
 
+#: where an axis lies that may be broadcast, as sizes decide
+UNKNOWN = -1
+
+
+def _places(t: Tensor, order: Order, shape: SequenceOf[_dvm.Dim]) -> dict[int, int]:
+    """Where in memory each axis of the result lies in an operand; without what is broadcast."""
+    lead = len(shape) - t.rank
+    found = {}
+    for place, axis in enumerate(order):
+        if same_shape([t.shape[axis]], [shape[lead + axis]]):
+            found[lead + axis] = place
+        elif t.shape[axis].constant != 1:
+            found[lead + axis] = UNKNOWN
+    return found
+
+
+def _merged(places: SequenceOf[dict[int, int]], rank: int) -> Order | None:
+    """The order in memory of a result, as PyTorch finds it (TensorIterator): innermost first.
+
+    None: sizes decide about it.
+    """
+    order = list(reversed(range(rank)))
+    for begin in range(1, rank):
+        place = begin
+        for before in reversed(range(begin)):
+            inner, outer = order[before], order[place]
+            known = next((own for own in places if inner in own and outer in own), None)
+            if known is None:
+                continue
+            if UNKNOWN in (known[inner], known[outer]):
+                return None
+            if known[inner] > known[outer]:
+                break
+            order[before], order[place] = outer, inner
+            place = before
+    return tuple(reversed(order))
+
+
 class TorchRules(TorchPart):
     """Asked for where a path has tensors (tensors/rules.py)."""
 
@@ -31,10 +69,10 @@ class TorchRules(TorchPart):
     # ---- memory order
 
     def result_order(self, operands: SequenceOf[Tensor], rank: int) -> Order:
-        """The order that an elementwise op gives its result: that of the first operand with one.
+        """The order that an elementwise op gives its result.
 
-        An axis of one element says nothing of its place, so where operands in several orders are
-        broadcast, sizes decide: such a path is refused.
+        Of two axes it is that of the first operand which is broadcast along neither. Where sizes
+        decide about that, the path is refused.
         """
         if rank < 2:
             return c_order(rank)
@@ -43,9 +81,11 @@ class TorchRules(TorchPart):
         if orders == [c_order(t.rank) for t in speaking]:
             return c_order(rank)
         shape = self.elementwise.common_shape(operands)
-        if any(t.loose for t in speaking) or not all(same_shape(t.shape, shape) for t in speaking):
+        places = [_places(t, order, shape) for t, order in zip(speaking, orders, strict=True)]
+        merged = _merged(places, rank)
+        if any(t.loose for t in speaking) or merged is None:
             raise refuse(reasons.TORCH_ORDER, "an elementwise operation")
-        return orders[0]
+        return merged
 
     def copied_order(self, t: Tensor) -> Order:
         """That of a copy in torch.preserve_format."""
