@@ -15,6 +15,7 @@ from dvm.explaining.why_recompiled import Recompilation
 from dvm.magpy_capture.loops.histories import LoopHistories
 from dvm.reasons import Reason
 from dvm.splitting.compiled_parts import Cut
+from dvm.torch.modules import Captured
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R", covariant=True)
@@ -68,7 +69,7 @@ class Compiled(Generic[_P, _R]):
     label: str
     recorded: dict[str, dict[str, int]]
     parts: tuple[Callable[..., Any], ...] | None
-    cut: Cut | None  # how it came to its parts
+    cut: Cut | Captured | None  # how it came to its parts
     moved_from: Cut | None  # it is a part that a Cut moved out of another
     loops: LoopHistories
     @property

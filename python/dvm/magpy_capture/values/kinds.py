@@ -185,4 +185,6 @@ def name_of(function: Any) -> str:
     """A function's name for reasons: with its module, unless it is a builtin."""
     module = getattr(function, "__module__", None)
     name = getattr(function, "__qualname__", None) or getattr(function, "__name__", repr(function))
+    if str(name).startswith("_") and isinstance(function, types.BuiltinFunctionType):
+        name = function.__name__  # torch.conv1d is a method of a class that nobody sees
     return f"{module}.{name}" if module and module != "builtins" else str(name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence as SequenceOf
 from typing import Any
 
@@ -26,6 +27,7 @@ from dvm.magpy_capture.values import (
 #: attributes that are the same for all tensors of a dtype and rank, on this machine, here
 TOLD = frozenset({"dtype", "ndim", "device", "layout", "is_sparse", "is_quantized", "itemsize"})
 TOLD_BESIDE = frozenset({"is_cuda", "is_meta", "is_mkldnn", "requires_grad", "is_nested"})
+WISH = operator.attrgetter("requires_grad")
 
 
 class Tensors(TorchPart):
@@ -182,11 +184,20 @@ class Tensors(TorchPart):
 
     # ---- attributes
 
+    def guard_wish(self, t: Tensor, seen: bool) -> None:
+        """Whether a tensor wants gradients, of which its signature does not always tell."""
+        ask = self.program.constant(WISH)
+        register = t.storage.register
+        asked = self.program.step("call", ask, [register], (), key=("wish", register))
+        self.program.guard("guard_value", asked, seen, key=(asked,))
+
     @attributes_of_arrays("torch")
     def attribute(self, base: Tensor, name: str, seen: Any) -> Abstract:
         """`x.name`; methods are looked up when they are called."""
         if name == "shape":
             return Sequence([Size(dim) for dim in base.shape], type(seen))
+        if name == "requires_grad" and base.base is None and base.storage.external:
+            self.guard_wish(base, seen)
         if name in TOLD or name in TOLD_BESIDE:
             return Literal(seen)
         if name in ("T", "mT") and base.rank == 2:
