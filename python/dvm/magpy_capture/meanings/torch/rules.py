@@ -20,44 +20,6 @@ from dvm.magpy_capture.values import Abstract, Named, Tensor, resolve
 OPERATORS: dict[tuple[str, str], Meaning] = {}
 
 
-#: where an axis lies that may be broadcast, as sizes decide
-UNKNOWN = -1
-
-
-def _places(t: Tensor, order: Order, shape: SequenceOf[_dvm.Dim]) -> dict[int, int]:
-    """Where in memory each axis of the result lies in an operand; without what is broadcast."""
-    lead = len(shape) - t.rank
-    found = {}
-    for place, axis in enumerate(order):
-        if same_shape([t.shape[axis]], [shape[lead + axis]]):
-            found[lead + axis] = place
-        elif t.shape[axis].constant != 1:
-            found[lead + axis] = UNKNOWN
-    return found
-
-
-def _merged(places: SequenceOf[dict[int, int]], rank: int) -> Order | None:
-    """The order in memory of a result, as PyTorch finds it (TensorIterator): innermost first.
-
-    None: sizes decide about it.
-    """
-    order = list(reversed(range(rank)))
-    for begin in range(1, rank):
-        place = begin
-        for before in reversed(range(begin)):
-            inner, outer = order[before], order[place]
-            known = next((own for own in places if inner in own and outer in own), None)
-            if known is None:
-                continue
-            if UNKNOWN in (known[inner], known[outer]):
-                return None
-            if known[inner] > known[outer]:
-                break
-            order[before], order[place] = outer, inner
-            place = before
-    return tuple(reversed(order))
-
-
 class TorchRules(TorchPart):
     """Asked for where a path has tensors (tensors/rules.py)."""
 
@@ -69,10 +31,9 @@ class TorchRules(TorchPart):
     # ---- memory order
 
     def result_order(self, operands: SequenceOf[Tensor], rank: int) -> Order:
-        """The order that an elementwise op gives its result.
+        """The order in memory that an elementwise op gives its result, as TensorIterator does.
 
-        Of two axes it is that of the first operand which is broadcast along neither. Where sizes
-        decide about that, the path is refused.
+        Of two axes it is that of the first operand which is broadcast along neither.
         """
         if rank < 2:
             return c_order(rank)
@@ -80,12 +41,47 @@ class TorchRules(TorchPart):
         orders = [self.layouts.order_in_memory(t) for t in speaking]
         if orders == [c_order(t.rank) for t in speaking]:
             return c_order(rank)
-        shape = self.elementwise.common_shape(operands)
-        places = [_places(t, order, shape) for t, order in zip(speaking, orders, strict=True)]
-        merged = _merged(places, rank)
-        if any(t.loose for t in speaking) or merged is None:
+        if any(t.loose for t in speaking):
             raise refuse(reasons.TORCH_ORDER, "an elementwise operation")
-        return merged
+        shape = self.elementwise.common_shape(operands)
+        order = list(reversed(range(rank)))  # innermost first
+        for begin in range(1, rank):
+            place = begin
+            for before in reversed(range(begin)):
+                inner, outer = order[before], order[place]
+                lie = self._where_axes_lie(speaking, orders, shape, inner, outer)
+                if lie is not None and lie[0] > lie[1]:
+                    break
+                if lie is not None:
+                    order[before], order[place] = outer, inner
+                    place = before
+        return tuple(reversed(order))
+
+    def _where_axes_lie(
+        self,
+        operands: SequenceOf[Tensor],
+        orders: SequenceOf[Order],
+        shape: SequenceOf[_dvm.Dim],
+        *axes: int,
+    ) -> list[int] | None:
+        """The places in memory of axes of the result, in the first operand that has them all."""
+        for t, order in zip(operands, orders, strict=True):
+            lead = len(shape) - t.rank
+            own = [axis - lead for axis in axes if axis >= lead]
+            if len(own) == len(axes) and not any(
+                self._is_broadcast(t.shape[axis], shape[lead + axis]) for axis in own
+            ):
+                return [order.index(axis) for axis in own]
+        return None
+
+    def _is_broadcast(self, dim: _dvm.Dim, wanted: _dvm.Dim) -> bool:
+        """Whether an axis is; where the sizes do not tell, the path is for one answer."""
+        if same_shape([dim], [wanted]) or dim.constant == 1:
+            return dim.constant == 1 != wanted.constant
+        if self.sizes.observed(dim) != self.sizes.observed(wanted):
+            return self.sizes.is_one(dim)
+        self.sizes.require_equal(dim, wanted)
+        return False
 
     def copied_order(self, t: Tensor) -> Order:
         """That of a copy in torch.preserve_format."""

@@ -48,6 +48,13 @@ def is_autocast_enabled(
     return mode(lower, seen=seen)
 
 
+@means(torch.distributed.is_initialized)
+def is_distributed(lower: TorchPart, *, seen: Any) -> Abstract:
+    """Asked on each call."""
+    asked = lower.program.constant(torch.distributed.is_initialized)
+    return lower.heap.computed(lower.program.step("call", asked, [], ()), seen)
+
+
 @means(torch.finfo, torch.iinfo)
 def limits(lower: TorchPart, *dtype: Abstract, seen: Any) -> Literal:
     """What numbers of a dtype can be."""
