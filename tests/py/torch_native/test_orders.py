@@ -11,11 +11,11 @@ import dvm
 from torch_native.observing import observe
 
 PROGRAMS = {
-    "sum": lambda x, y, z: x + y,
+    "sum": lambda x, y, _: x + y,
     "where": lambda x, y, z: torch.where(x > 0, y, z),
     "two": lambda x, y, z: (x * y) + (z - x),
     "contiguous": lambda x, y, z: (x.contiguous() * 2, y.is_contiguous(), (x + z).contiguous()),
-    "turned": lambda x, y, z: (x + y).transpose(1, 2).contiguous().flatten(1),
+    "turned": lambda x, y, _: (x + y).transpose(1, 2).contiguous().flatten(1),
 }
 SIZES = (
     (2, 3, 4, 5),

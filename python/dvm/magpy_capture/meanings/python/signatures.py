@@ -65,15 +65,16 @@ class Signatures(PythonPart):
     def _code(self, register: int, function: Any, value: Abstract) -> types.CodeType:
         """The code of the function, or of the innermost one that it says that it wraps."""
         while True:
-            held = getattr(function, "__dict__", INSTEAD)
-            if not isinstance(function, types.FunctionType) or INSTEAD & set(held):
+            held = vars(function) if isinstance(function, types.FunctionType) else None
+            if held is None or INSTEAD & set(held):
                 raise refuse(reasons.FUNCTION_OF, "signature", describe(value))
             self.program.guard_type(register, function)
             table = self._part(register, "__dict__")
             self.program.guard("guard_keys", table, tuple(held), key=(table,))
             if "__wrapped__" not in held:
                 self.program.guard_is(self._part(register, "__code__"), function.__code__)
-                return function.__code__
+                code: types.CodeType = function.__code__
+                return code
             register, function = self._part(register, "__wrapped__"), held["__wrapped__"]
 
     def _part(self, register: int, name: str) -> int:
