@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from dvm.magpy_capture.meanings.python.outputs import Outputs
     from dvm.magpy_capture.meanings.python.package_objects import PackageObjects
     from dvm.magpy_capture.meanings.python.randoms import Randoms
+    from dvm.magpy_capture.meanings.python.data_classes import DataClasses
     from dvm.magpy_capture.meanings.python.signatures import Signatures
     from dvm.magpy_capture.meanings.python.sorting import Sorting
 
@@ -50,6 +51,7 @@ class PythonPart(ObjectPart):
     packages: PackageObjects
     randoms: Randoms
     signatures: Signatures
+    data_classes: DataClasses
 
 
 __all__ = ["PythonPart"]
