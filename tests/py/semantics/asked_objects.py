@@ -407,7 +407,7 @@ def ordered_dicts_with_items_of_their_own(w: World) -> None:
         made = Output()
         made["a"] = x
         made["b"] = x * 2
-        return made[0] + made["b"], made
+        return made[0] + made["b"], made, isinstance(made, Kind)
 
     for _ in range(3):
         w(f, floats(3))
