@@ -133,12 +133,18 @@ class Writes(TensorPart):
         self.rules.check_overlap(t, value)
         if self._is_copy(t, value):
             if self._holds_it(t, value):
-                t.storage.uncounted += 1
+                self.count(t)
                 return
             before = value.storage.content
             self.write_part(PartWrite(t, lambda: self._part_copied(value, before, t), value))
             return
         self.assign(t, self.fitted(self.elementwise.cast(value, t.dtype), t))
+
+    def count(self, t: Tensor) -> None:
+        """Note a write that changes nothing."""
+        self.memory.may_write(t)
+        t.storage.version += 1
+        t.storage.uncounted += 1
 
     def _is_copy(self, t: Tensor, value: Tensor) -> bool:
         """Whether what is written is an array of the caller's, or a part of one, as it is then."""
