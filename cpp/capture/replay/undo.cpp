@@ -69,8 +69,9 @@ class Undo::Kept {
                    block.kept[word]);
       }
     });
-    for (const Opened& each : opened_) {
-      if (each.writes) count_again(each);
+    // Of two that share memory, and so their count, the first one knows what it was.
+    for (auto each = opened_.rbegin(); each != opened_.rend(); ++each) {
+      if (each->writes) count_again(*each);
     }
   }
 
