@@ -22,8 +22,7 @@ OF_LISTS = NUMPY.of_lists
 #: classes of generators of random numbers, and those of the global ones
 GENERATORS: tuple[type, ...] = NUMPY.generators
 GLOBAL_GENERATORS: tuple[type, ...] = NUMPY.generators[:1]
-#: classes of objects that say what a dtype is like, and of functions in Python of a library's own
-FACTS: tuple[type, ...] = NUMPY.facts
+#: classes of functions in Python of a library's own
 FUNCTION_TYPES = NUMPY.function_types
 #: what reads a clock for some of its arguments
 CLOCKS_OF: tuple[Any, ...] = NUMPY.clocks
@@ -37,8 +36,6 @@ UNCHANGING: tuple[Any, ...] = NUMPY.unchanging
 
 #: those whose objects are equal where they say the same: dtypes
 EQUALS: tuple[Any, ...] = (NUMPY.dtype,)
-#: those whose objects say how an array is, and no more
-DESCRIBING: tuple[Any, ...] = NUMPY.describing
 
 
 def join(library: Library) -> None:
@@ -98,6 +95,16 @@ def is_array(value: Any) -> bool:
     return issubclass(type(value), _arrays)
 
 
+def holds_objects(array: Any) -> bool:
+    """Whether its elements are objects of Python's, which PyTorch's never are."""
+    return getattr(array.dtype, "hasobject", False)
+
+
+def is_empty(array: Any) -> bool:
+    """Whether it has no elements."""
+    return 0 in array.shape
+
+
 def is_array_class(kind: type) -> bool:
     return issubclass(kind, _arrays)
 
@@ -120,6 +127,16 @@ def is_plain_array(value: Any) -> bool:
 def is_single(value: Any) -> bool:
     """Whether it is an object of a library of which there is one: a constant, a function."""
     return any(library.is_single(value) for library in LIBRARIES)
+
+
+def is_fact(value: Any) -> bool:
+    """Whether it says what a dtype or a device is like: its attributes are numbers and texts."""
+    return any(isinstance(value, library.facts) for library in LIBRARIES)
+
+
+def is_describing(value: Any) -> bool:
+    """Whether it says how an array is, and no more: a dtype, flags."""
+    return any(isinstance(value, library.describing) for library in LIBRARIES)
 
 
 def has_equals(value: Any) -> bool:

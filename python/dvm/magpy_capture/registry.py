@@ -79,6 +79,8 @@ ADOPTS: dict[int, Meaning] = {}
 LOOKED_UP: dict[Any, Meaning] = {}
 #: `__iter__` of a class in Python -> what is gone through: (base)
 ITERATED: dict[Any, Meaning] = {}
+#: classes of objects whose numbers mostly stay as they are: sizes of a module
+SETTLED: set[type] = set()
 #: kind of context manager -> what entering it means: (manager)
 ENTERED: dict[type, Meaning] = {}
 #: kind of abstract value -> what its attributes are: (base, name, seen)
@@ -139,6 +141,11 @@ def iterates(*functions: Any) -> Callable[[Handler], Handler]:
 def looks_up(*functions: Any) -> Callable[[Handler], Handler]:
     """Register what attributes are, for objects whose classes have these to find them."""
     return _registers(LOOKED_UP, functions)
+
+
+def is_settled(cls: type) -> bool:
+    """Whether numbers that are attributes of its objects mostly stay as they are."""
+    return any(each in SETTLED for each in mro_of(cls))
 
 
 def entered(*kinds: type) -> Callable[[Handler], Handler]:

@@ -16,6 +16,7 @@ OPERATIONS = (
     "reductions",
     "products",
     "sources",
+    "draws",
     "modules",
     "in_place",
     "grad_modes",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence as SequenceOf
 from typing import Any
 
@@ -21,7 +22,9 @@ OPERATORS: dict[tuple[str, str], Meaning] = {}
 class TorchRules(TorchPart):
     """Asked for where a path has tensors (tensors/rules.py)."""
 
-    needs = "elementwise graph layouts meanings opaque program torch_modes torch_tensors writes"
+    needs = (
+        "elementwise graph indexing layouts meanings opaque program torch_modes torch_tensors writes"
+    )
 
     # ---- memory order
 
@@ -126,10 +129,19 @@ class TorchRules(TorchPart):
     def set_attribute(self, base: Tensor, name: str, value: Abstract) -> None:
         raise refuse(reasons.SETTING_ATTRIBUTE, name, describe(base))
 
-    # ---- what only other libraries have
+    # ---- what torch computes itself
 
     def written(self, function: Any, positional: list[Abstract], named: Named) -> list[Abstract]:
-        return []
+        return self._schemas().written(self, function, positional, named)
+
+    def drawn_from(self, function: Any, positional: list[Abstract], named: Named) -> Any:
+        return self._schemas().drawn_from(function, positional, named)
+
+    @staticmethod
+    def _schemas() -> Any:
+        return sys.modules[f"{__package__}.operations.schemas"]
+
+    # ---- what only other libraries have
 
     def written_at(self, function: Any, positional: list[Abstract]) -> bool:
         return False

@@ -305,7 +305,17 @@ def contiguous(lower: TorchPart, input: Abstract) -> Tensor:
     """The same tensor where it lies in C order, else a copy."""
     x = resolve(input)
     assert isinstance(x, Tensor)
-    return x if lies_in_c_order(lower, x) else lower.elementwise.copy(x, c_order(x.rank))
+    if x.contiguous and x.order == c_order(x.rank):
+        return x
+    made = lower.views.maybe_view(
+        x,
+        x.shape,
+        lambda value: lower.views.c_ordered(x, value),
+        lambda value: lower.graph.transpose_value(value, x.order),
+        (torch.Tensor.contiguous, []),
+    )
+    made.contiguous = True  # in either case
+    return made
 
 
 def lies_in_c_order(lower: TorchPart, x: Tensor) -> bool:

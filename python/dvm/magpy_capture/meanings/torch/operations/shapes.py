@@ -205,6 +205,13 @@ def broadcast_to(lower: TorchPart, input: Abstract, size: Abstract) -> Tensor:
     return expand(lower, input, size)
 
 
+@means(torch.functional.broadcast_tensors)
+def broadcast_tensors(lower: TorchPart, *tensors: Abstract) -> Sequence:
+    given = [tensor(lower, each) for each in tensors]
+    shape = lower.elementwise.common_shape(given)
+    return Sequence([expanded(lower, each, shape) for each in given])
+
+
 # ---- parts
 
 
