@@ -11,6 +11,7 @@
 #include "capture/record/leaves.h"
 #include "capture/record/python_objects.h"
 #include "capture/record/recorder.h"
+#include "capture/record/trampolines.h"
 #include "core/graph/references.h"
 
 namespace py = pybind11;
@@ -212,6 +213,13 @@ void bind_recording(py::module_& module) {
       former.append(py::handle(leaf.get()));
     }
     return former;
+  });
+  module.def("set_trampolines", [](const std::vector<std::pair<py::object, py::object>>& pairs) {
+    std::vector<capture::Trampoline> all;
+    for (const auto& [function, asks] : pairs) {
+      all.push_back({Ref::borrow(function.ptr()), Ref::borrow(asks.ptr())});
+    }
+    capture::set_trampolines(std::move(all));
   });
 }
 

@@ -498,6 +498,13 @@ class Dropped:
 
 def record(function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> dict[str, Any]: ...
 def set_leaf_packages(names: list[str]) -> None: ...
+def set_trampolines(pairs: list[tuple[Callable[..., Any], Callable[[Any], Any]]]) -> None:
+    """Functions of which a recording leaves the body out, and what says where a call of one leads.
+
+    What says so is asked of the first argument: a function of Python, or None where the body has
+    more to do than to call that.
+    """
+
 def set_leaves(callables: Iterable[Callable[..., Any]]) -> list[Callable[..., Any]]:
     """Make these callables single events of a recording; returns those that were."""
 

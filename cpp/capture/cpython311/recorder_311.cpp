@@ -363,7 +363,9 @@ class Recorder {
     if (frames_.empty()) {
       if (dvm_frame_function(frame) != reinterpret_cast<PyObject*>(function_)) return;
       parameters = arguments(dvm_frame_view(frame));
-    } else if (auto entry = enter_body(record_, frames_.back().frame, frame)) {
+    } else if (is_passed_over(frame)) {
+      return;
+    } else if (auto entry = enter_body(record_, frames_.back().frame, frame, bounce_)) {
       parameters = std::move(entry->parameters);
       instance = entry->instance;
       record_.set_followed(frames_.back().frame.event());
@@ -379,6 +381,17 @@ class Recorder {
     push_frame(frame, parameters, may_stop);
     frames_.back().instance = instance;
     frames_.back().called_back = called_back;
+  }
+
+  // Whether the pending event's call goes through the frame, which its recording leaves out.
+  bool is_passed_over(PyFrameObject* frame) {
+    const FrameRecorder& caller = frames_.back().frame;
+    if (!bounce_ || bounce_->event != caller.event()) {
+      bounce_ = begin_bounce(record_, caller, frame);
+    }
+    const bool passed = bounce_ && bounce_->go_on(frame);
+    if (passed && previous_ == nullptr) dvm_frame_trace_lines(frame, 0);
+    return passed;
   }
 
   void push_frame(PyFrameObject* frame, std::span<const NodeId> parameters, bool may_stop) {
@@ -520,6 +533,7 @@ class Recorder {
   std::vector<NodeId> enter_operands_;               // of one event; a member for its memory's sake
   bool unkeepable_ = false;
   bool may_have_dropped_ = true;  // the last instruction, something that the recording holds
+  std::optional<Bounce> bounce_;  // of the event of the frame on top, if it is of that still
   SkippedTurns skipped_;
   // And not finished yet: those that are in turn, last first. They live until then, whatever the
   // recording lets go.

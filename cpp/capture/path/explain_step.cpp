@@ -241,6 +241,8 @@ Miss miss_of(const Frame& frame, const Step& step) {
     case StepOp::guard_lacks_:
       return stated(name(p[0]), "has an attribute " + std::string(printable(path.object(p[1]))) +
                                     " of its own now");
+    case StepOp::guard_bare_:
+      return stated(name(p[0]), "has hooks now, or a method of its own");
     case StepOp::guard_keys_:
       return stated("the keys of " + name(p[0]), "changed");
     case StepOp::guard_errstate_:

@@ -81,6 +81,10 @@ LOOKED_UP: dict[Any, Meaning] = {}
 ITERATED: dict[Any, Meaning] = {}
 #: classes of objects whose numbers mostly stay as they are: sizes of a module
 SETTLED: set[type] = set()
+
+#: function in Python that only calls another with its own arguments -> which, asked of the first
+#: of them while the program runs (None: it does more); and what the call leads to: (first)
+TRAMPOLINES: dict[Any, tuple[Callable[[Any], Any], Meaning]] = {}
 #: kind of context manager -> what entering it means: (manager)
 ENTERED: dict[type, Meaning] = {}
 #: kind of abstract value -> what its attributes are: (base, name, seen)
@@ -148,6 +152,16 @@ def is_settled(cls: type) -> bool:
     return any(each in SETTLED for each in mro_of(cls))
 
 
+def leads_to(function: Any, asks: Callable[[Any], Any]) -> Callable[[Handler], Handler]:
+    """Register where a trampoline leads, of whose body the recorder tells nothing."""
+
+    def register(handler: Handler) -> Handler:
+        TRAMPOLINES[function] = (asks, handler)
+        return handler
+
+    return register
+
+
 def entered(*kinds: type) -> Callable[[Handler], Handler]:
     """Register what `with` does with managers of these kinds of abstract values."""
     return _registers(ENTERED, kinds)
@@ -157,7 +171,8 @@ def all_meanings() -> set[Meaning]:
     """All that are registered."""
     tables: list[dict[Any, Meaning]] = [FUNCTIONS, METHODS, CALLS, CALLS_OF, METHODS_OF, ADOPTS]
     tables += [ATTRIBUTES_OF, ATTRIBUTES_OF_ARRAYS, ENTERED, ITERATED, LOOKED_UP]
-    return {each for table in tables for each in table.values()}
+    leading = {meaning for _, meaning in TRAMPOLINES.values()}
+    return leading | {each for table in tables for each in table.values()}
 
 
 def of_kind(table: dict[type, Meaning], kind: type) -> Meaning | None:

@@ -15,7 +15,14 @@ from typing import Any
 
 from dvm import classes, reasons
 from dvm.handlers import is_of_a_signal
-from dvm.magpy_capture.libraries import ELEMENTWISE, INEXACT, SCALARS, is_array, is_empty, is_function
+from dvm.magpy_capture.libraries import (
+    ELEMENTWISE,
+    INEXACT,
+    SCALARS,
+    is_array,
+    is_empty,
+    is_function,
+)
 from dvm.magpy_capture.objects.caller import Caller
 from dvm.magpy_capture.path.program import describe
 from dvm.magpy_capture.path.spec import BodyRaised, NotCapturable, refuse

@@ -274,7 +274,7 @@ class Walk(WalkPart):
 
     def on_enter(self, name: str, operands: Operands, *_: Any) -> None:
         function = self.record.seen(operands[-1])
-        self.followed.enter_function(self.followed.entered_function(function, operands[-1]))
+        self.followed.enter_function(self.followed.entered_function(function, operands))
         self.outputs.frames.append(Frame(operands, self.program.at))
         self.recorded.entered.append(self.recorded.pending)
         self.recorded.pending = None

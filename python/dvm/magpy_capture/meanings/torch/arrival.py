@@ -20,6 +20,7 @@ OPERATIONS = (
     "modules",
     "in_place",
     "grad_modes",
+    "settings",
 )
 NAME = f"{__package__}.operations"
 

@@ -165,9 +165,7 @@ def written(
     return [each for each in found if isinstance(each, (Tensor, Host))]
 
 
-def drawn_from(
-    function: Any, positional: list[Abstract], named: Named
-) -> torch.Generator | None:
+def drawn_from(function: Any, positional: list[Abstract], named: Named) -> torch.Generator | None:
     """The generator that a call draws from."""
     if told(function).draws and _trains(function, positional, named):
         return torch.default_generator
@@ -181,9 +179,7 @@ def _trains(function: Any, positional: list[Abstract], named: Named) -> bool:
     return not (isinstance(value, Literal) and value.object is False)
 
 
-def _given(
-    argument: tuple[int, str], positional: list[Abstract], named: Named
-) -> Abstract | None:
+def _given(argument: tuple[int, str], positional: list[Abstract], named: Named) -> Abstract | None:
     place, name = argument
     found = positional[place] if place < len(positional) else named.get(name)
     return None if found is None else resolve(found)
