@@ -79,6 +79,8 @@ ADOPTS: dict[int, Meaning] = {}
 LOOKED_UP: dict[Any, Meaning] = {}
 #: `__iter__` of a class in Python -> what is gone through: (base)
 ITERATED: dict[Any, Meaning] = {}
+#: functions of objects that do not look at what these hold
+OF_KINDS: list[Any] = [len, type, isinstance, issubclass, hasattr, callable]
 #: classes of objects whose numbers mostly stay as they are: sizes of a module
 SETTLED: set[type] = set()
 

@@ -69,9 +69,9 @@ class Calls(WalkPart):
     """Asks those who may know what a call means, in order."""
 
     needs = (
-        "annotated caller containers contexts deques exceptions followed graph heap host_operations "
-        "identity instances lookups meanings memory methods opaque open_lists operator_events "
-        "outputs packages program randoms recorded rules sets"
+        "annotated caller containers contexts deques exceptions followed graph heap "
+        "host_operations identity instances lookups meanings memory methods opaque open_lists "
+        "operator_events outputs packages program randoms recorded rules sets"
     )
 
     def call(

@@ -22,7 +22,10 @@ OPERATORS: dict[tuple[str, str], Meaning] = {}
 class TorchRules(TorchPart):
     """Asked for where a path has tensors (tensors/rules.py)."""
 
-    needs = "elementwise graph indexing layouts meanings opaque program torch_modes torch_tensors writes"
+    needs = (
+        "elementwise graph indexing layouts meanings opaque program torch_modes torch_tensors "
+        "writes"
+    )
 
     # ---- memory order
 

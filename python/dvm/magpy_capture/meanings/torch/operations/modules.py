@@ -14,7 +14,7 @@ from dvm import _dvm, reasons
 from dvm.magpy_capture.meanings.torch.layer import TorchPart
 from dvm.magpy_capture.path.program import describe
 from dvm.magpy_capture.path.spec import refuse
-from dvm.magpy_capture.registry import SETTLED, iterates, leads_to, looks_up, means
+from dvm.magpy_capture.registry import OF_KINDS, SETTLED, iterates, leads_to, looks_up, means
 from dvm.magpy_capture.values import (
     Abstract,
     DictValue,
@@ -28,7 +28,6 @@ from dvm.magpy_capture.values import (
     resolve,
 )
 from dvm.magpy_capture.values.kinds import class_attribute
-
 
 SETTLED.add(nn.Module)
 
@@ -117,6 +116,10 @@ def part_of_module(lower: TorchPart, base: Instance, name: str, seen: Any) -> Ab
             found = lower.operators.attribute(base, table, held)
             return lower.operators.subscript(found, Literal(name), seen)
     raise refuse(reasons.ATTRIBUTE_OF, name, describe(base))
+
+
+OF_KINDS += [torch._C._has_torch_function, torch._C._has_torch_function_unary]
+OF_KINDS += [torch._C._has_torch_function_variadic, torch.is_floating_point, torch.is_tensor]
 
 
 @means(torch._C._has_torch_function_unary, torch._C._has_torch_function_variadic)

@@ -1,7 +1,7 @@
-"""What PyTorch tells of its own functions: which write, which draw random numbers, which do neither.
+"""What PyTorch tells of its own functions: which write, draw random numbers, or do neither.
 
-Every op of torch's has a schema, which says what a call writes, and tags. A function in C is known by
-the schemas of the op of its name.
+Every op of torch's has a schema, which says what a call writes, and tags. A function in C is known
+by the schemas of the op of its name.
 """
 
 from __future__ import annotations

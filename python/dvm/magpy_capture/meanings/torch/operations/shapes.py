@@ -207,9 +207,10 @@ def broadcast_to(lower: TorchPart, input: Abstract, size: Abstract) -> Tensor:
 
 @means(torch.functional.broadcast_tensors)
 def broadcast_tensors(lower: TorchPart, *tensors: Abstract) -> Sequence:
+    """Those that have the common shape are what they were."""
     given = [tensor(lower, each) for each in tensors]
     shape = lower.elementwise.common_shape(given)
-    return Sequence([expanded(lower, each, shape) for each in given])
+    return Sequence([t if t.shape == shape else expanded(lower, t, shape) for t in given])
 
 
 # ---- parts
