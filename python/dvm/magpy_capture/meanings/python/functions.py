@@ -226,7 +226,9 @@ class PythonFunctions(PythonPart):
         if default:
             otherwise = resolve(default[0])
             known = isinstance(otherwise, (Literal, Host, Tensor))
-            if not self._has(base, text, seen is not otherwise.object if known else None):
+            # What it has may be what it would have been given.
+            has = True if known and seen is not otherwise.object else None
+            if not self._has(base, text, has):
                 return otherwise
         return self.operators.attribute(base, text, seen)
 
@@ -248,7 +250,7 @@ class PythonFunctions(PythonPart):
                 self.instances.has_meaning(class_attribute(base.cls, hook))
                 for hook in ("__getattr__", "__getattribute__")
             ):
-                return self.has_now(base.register, name, answer)
+                return self.has_now(base.register, base.object, name, answer)
             for hook in ("__getattr__", "__getattribute__"):
                 if class_attribute(base.cls, hook) is not inherited(base.cls, hook):
                     raise refuse(reasons.HASATTR, describe(base))
@@ -276,7 +278,9 @@ class PythonFunctions(PythonPart):
                 if name not in scope and "__getattr__" in scope:
                     if not is_of_library(base.object.__name__):
                         raise refuse(reasons.HASATTR_MODULE_OWN_GETATTR)
-                    return self.has_now(self.program.constant(base.object), name, answer)
+                    return self.has_now(
+                        self.program.constant(base.object), base.object, name, answer
+                    )
                 self.program.guard_name(scope, name, scope.get(name, MISSING))
                 if name not in scope:
                     self.program.guard_name(scope, "__getattr__", scope.get("__getattr__", MISSING))
@@ -288,25 +292,27 @@ class PythonFunctions(PythonPart):
             elif isinstance(base.object, types.FunctionType) and not hasattr(
                 types.FunctionType, name
             ):
-                return self.has_now(self.program.constant(base.object), name, answer)
+                return self.has_now(
+                        self.program.constant(base.object), base.object, name, answer
+                    )
             elif not is_constant(base.object):
                 raise refuse(reasons.HASATTR, describe(base))
             return hasattr(base.object, name)
         cls = self.identity.class_of(base)
         if isinstance(base, FunctionValue) and not hasattr(cls, name):
-            return self.has_now(base.register, name, answer)
+            return self.has_now(base.register, base.object, name, answer)
         if isinstance(base, Closure) and not hasattr(cls, name):
             raise refuse(reasons.HASATTR, describe(base))
         if isinstance(base, Host) and is_array_class(cls) and not hasattr(cls, name):
-            if answer is None or not self.host_operations.is_pure(base):
+            if not self.host_operations.is_pure(base):
                 raise refuse(reasons.HASATTR, describe(base))
-            return self.has_now(base.register, name, answer)
+            return self.has_now(base.register, base.object, name, answer)
         return hasattr(cls, name)
 
-    def has_now(self, register: int, name: str, answer: bool | None) -> bool:
-        """The recorded answer of hasattr, of which every call is asked."""
+    def has_now(self, register: int, seen: Any, name: str, answer: bool | None) -> bool:
+        """The recorded answer of hasattr, of which every call is asked; here, if it is unknown."""
         if answer is None:
-            raise refuse(reasons.HASATTR, f"what may have {name}")
+            answer = hasattr(seen, name)
         given = [register, self.program.constant(name)]
         self.program.guard(
             "guard_truth",
