@@ -189,7 +189,7 @@ def branches_on_values(recording: dict[str, Any], turns: RecordedLoop) -> bool:
 
 def asks_value(event: tuple[Any, ...]) -> bool:
     """Whether it is a branch on the truth of something, and not on whether that is None."""
-    return event[0] == "branch" and event[1] != "none"
+    return bool(event[0] == "branch" and event[1] != "none")
 
 
 def writes_many_parts(recording: dict[str, Any], turns: RecordedLoop) -> bool:

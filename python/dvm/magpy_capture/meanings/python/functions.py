@@ -292,9 +292,7 @@ class PythonFunctions(PythonPart):
             elif isinstance(base.object, types.FunctionType) and not hasattr(
                 types.FunctionType, name
             ):
-                return self.has_now(
-                        self.program.constant(base.object), base.object, name, answer
-                    )
+                return self.has_now(self.program.constant(base.object), base.object, name, answer)
             elif not is_constant(base.object):
                 raise refuse(reasons.HASATTR, describe(base))
             return hasattr(base.object, name)

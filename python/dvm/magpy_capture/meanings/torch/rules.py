@@ -7,8 +7,8 @@ from collections.abc import Sequence as SequenceOf
 from typing import Any
 
 from dvm import _dvm, reasons
+from dvm.magpy_capture.meanings.torch.iteration import Operand, is_settled, order_of
 from dvm.magpy_capture.meanings.torch.layer import TorchPart
-from dvm.magpy_capture.path.graphs import same_shape
 from dvm.magpy_capture.path.program import describe
 from dvm.magpy_capture.path.spec import NotCapturable, refuse
 from dvm.magpy_capture.registry import Meaning
@@ -23,17 +23,15 @@ class TorchRules(TorchPart):
     """Asked for where a path has tensors (tensors/rules.py)."""
 
     needs = (
-        "elementwise graph indexing layouts meanings opaque program torch_modes torch_tensors "
-        "writes"
+        "elementwise graph layouts meanings opaque program sizes torch_modes torch_tensors writes"
     )
 
     # ---- memory order
 
     def result_order(self, operands: SequenceOf[Tensor], rank: int) -> Order:
-        """The order that an elementwise op gives its result: that of the first operand with one.
+        """The order that an elementwise op gives its result.
 
-        An axis of one element says nothing of its place, so where operands in several orders are
-        broadcast, sizes decide: such a path is refused.
+        It is that of the operands, or the one that iteration.py tells of.
         """
         if rank < 2:
             return c_order(rank)
@@ -42,9 +40,32 @@ class TorchRules(TorchPart):
         if orders == [c_order(t.rank) for t in speaking]:
             return c_order(rank)
         shape = self.elementwise.common_shape(operands)
-        if any(t.loose for t in speaking) or not all(same_shape(t.shape, shape) for t in speaking):
-            raise refuse(reasons.TORCH_ORDER, "an elementwise operation")
-        return orders[0]
+        laid = [self._operand(t, order, shape) for t, order in zip(speaking, orders, strict=True)]
+        open_axes = [axis for axis, dim in enumerate(shape) if dim.constant is None]
+        ones = frozenset(a for a, dim in enumerate(shape) if self.sizes.observed(dim) == 1)
+        if not is_settled(rank, laid, ones, open_axes):
+            for axis in open_axes:
+                self.sizes.is_not_one(shape[axis])
+        return order_of(rank, laid, ones)
+
+    def _operand(self, t: Tensor, order: Order, shape: SequenceOf[_dvm.Dim]) -> Operand:
+        lead, repeated = len(shape) - t.rank, self.layouts.repeated_axes(t)
+        along = frozenset(lead + axis for axis in range(t.rank) if repeated >> axis & 1)
+        single = frozenset(self.broadcast_axes(t, shape)) - along
+        return Operand(tuple(lead + axis for axis in order), single, along, t.contiguous)
+
+    def broadcast_axes(self, t: Tensor, shape: SequenceOf[_dvm.Dim]) -> list[int]:
+        """The axes of a result along which it is repeated, which the path then is for."""
+        lead, found = len(shape) - t.rank, []
+        for axis, own in enumerate(t.shape, lead):
+            if own == shape[axis]:
+                continue
+            if self.sizes.observed(own) == self.sizes.observed(shape[axis]):
+                self.sizes.require_equal(own, shape[axis])
+            else:
+                self.sizes.require_equal(own, self.graph.size(1))
+                found.append(axis)
+        return found
 
     def copied_order(self, t: Tensor) -> Order:
         """That of a copy in torch.preserve_format."""
@@ -133,7 +154,8 @@ class TorchRules(TorchPart):
     # ---- what torch computes itself
 
     def written(self, function: Any, positional: list[Abstract], named: Named) -> list[Abstract]:
-        return self._schemas().written(self, function, positional, named)
+        found: list[Abstract] = self._schemas().written(self, function, positional, named)
+        return found
 
     def drawn_from(self, function: Any, positional: list[Abstract], named: Named) -> Any:
         return self._schemas().drawn_from(function, positional, named)

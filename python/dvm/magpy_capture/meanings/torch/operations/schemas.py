@@ -23,9 +23,9 @@ from dvm.magpy_capture.values.kinds import name_of
 PLACES = (
     torch._C._VariableFunctions,
     torch._C._nn,
-    torch._C._linalg,  # type: ignore[attr-defined]
-    torch._C._special,  # type: ignore[attr-defined]
-    torch._C._fft,  # type: ignore[attr-defined]
+    torch._C._linalg,
+    torch._C._special,
+    torch._C._fft,
 )
 #: what batch norms write without a word in their schema, where the statistics are the batch's
 STATISTICS = frozenset({"running_mean", "running_var"})

@@ -210,7 +210,12 @@ def broadcast_tensors(lower: TorchPart, *tensors: Abstract) -> Sequence:
     """Those that have the common shape are what they were."""
     given = [tensor(lower, each) for each in tensors]
     shape = lower.elementwise.common_shape(given)
-    return Sequence([t if t.shape == shape else expanded(lower, t, shape) for t in given])
+
+    def spread(t: Tensor) -> Tensor:
+        kept = t.rank == len(shape) and not lower.torch_rules.broadcast_axes(t, shape)
+        return t if kept else expanded(lower, t, shape)
+
+    return Sequence(list(map(spread, given)))
 
 
 # ---- parts

@@ -105,7 +105,7 @@ means(torch.Tensor.new_ones)(new(1))
 @means(torch.arange)
 def arange(lower: TorchPart, *given: Abstract, seen: Any, **options: Abstract) -> Abstract:
     """Whole numbers up to a size: from 0, or from another one on."""
-    named = {name: options.pop(name) for name in ("start", "end", "step") if name in options}
+    named: Named = {name: options.pop(name) for name in ("start", "end", "step") if name in options}
     check_options(lower, options)
     given = (*given, *named.values()) if list(named) in ([], ["end"], ["start", "end"]) else given
     start, end, step = (ZERO, given[0], ONE) if len(given) == 1 else (*given, ONE)[:3]
