@@ -6,6 +6,7 @@
 
 #include "bindings/bindings.h"
 #include "bindings/recording.h"
+#include "capture/cpython311/exits.h"
 #include "capture/cpython311/frame_view.h"
 #include "capture/path/reasons.h"
 #include "capture/record/leaves.h"
@@ -178,6 +179,18 @@ py::tuple peek(const py::object& object) {
                         to_tuple(f.locals, f.code->co_nlocalsplus), to_tuple(f.stack, f.depth));
 }
 
+// The names that are asked for where a generator is closed that has no more to do then.
+py::tuple asked_by_exit([[maybe_unused]] const py::object& code) {
+#if DVM_CAPTURE
+  if (const auto names = capture::asked_by_exit(reinterpret_cast<PyCodeObject*>(code.ptr()))) {
+    py::tuple asked(names->size());
+    for (size_t i = 0; i < names->size(); ++i) asked[i] = py::handle((*names)[i]);
+    return asked;
+  }
+#endif
+  return py::tuple();
+}
+
 }  // namespace
 
 py::dict to_python(const core::Recording& recording) {
@@ -203,6 +216,7 @@ void bind_recording(py::module_& module) {
   module.attr("Dropped") = py::handle(reinterpret_cast<PyObject*>(capture::dropped_type()));
   module.def("record", record);
   module.def("is_leaf", [](py::handle callable) { return capture::is_leaf(callable.ptr()); });
+  module.def("asked_by_exit", asked_by_exit);
   module.def("peek", peek);
   module.def("set_leaf_packages", &capture::set_leaf_packages);
   module.def("set_leaves", [](const py::iterable& callables) {

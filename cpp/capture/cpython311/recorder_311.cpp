@@ -11,6 +11,7 @@
 #include "capture/record/known_callers.h"
 #include "capture/record/leaves.h"
 #include "capture/record/recorder.h"
+#include "capture/record/special_methods.h"
 #include "opcode.h"
 
 namespace dvm::capture {
@@ -272,7 +273,7 @@ class Recorder {
     if (begins == !waiting.empty() || is_leaf(dvm_frame_function(frame)) || !runs) {
       return;  // out of sight: what it does from here on is not known
     }
-    const NodeId node = begins ? record_.made_node(generator) : waiting.mapped().generator;
+    const NodeId node = begins ? begun_node(frame, generator) : waiting.mapped().generator;
     if (node == kNoNode) return;
     if (f.opcode != RESUME) {
       PyObject* const how = dies ? words().dies : closes(caller) ? words().closes : words().empty;
@@ -290,6 +291,17 @@ class Recorder {
       waiting.mapped().frame.resume(f, sent_by(caller));
       go_on(frame, std::move(waiting.mapped()));
     }
+  }
+
+  // Of a generator that the program has made, or C code by asking an object for its iterator.
+  NodeId begun_node(PyFrameObject* frame, PyObject* generator) {
+    const NodeId made = record_.made_node(generator);
+    if (made != kNoNode || finishes_something(generator)) return made;
+    const DvmFrameView f = dvm_frame_view(frame);
+    const bool is_asked = f.code->co_argcount == 1 && parameter(f, 0) != nullptr &&
+                          special_method(Py_TYPE(parameter(f, 0)), "__iter__") ==
+                              dvm_frame_function(frame);
+    return is_asked ? record_.constant(generator) : kNoNode;
   }
 
   // What the caller sends into a generator that waits, if it is of a call that gives one thing.

@@ -34,7 +34,10 @@ std::string qualified(PyObject* callable) {
   };
   const std::string module = text("__module__");
   std::string name = text("__qualname__");
-  if (name.empty()) name = text("__name__");
+  // torch.conv1d is a method of a class that nobody sees.
+  if (name.empty() || (name.starts_with('_') && PyCFunction_Check(callable))) {
+    name = text("__name__");
+  }
   if (name.empty()) return describe(callable);
   return module.empty() || module == "builtins" ? name : module + "." + name;
 }

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import functools
+import os
+import sys
 from typing import Any
 
 from dvm.magpy_capture.library import Library
@@ -42,6 +45,7 @@ def join(library: Library) -> None:
     """Its arrays are arrays from here on."""
     global _arrays, _plain
     LIBRARIES.append(library)
+    is_library_file.cache_clear()
     _arrays = tuple(each.array for each in LIBRARIES)
     _plain = tuple(kind for each in LIBRARIES for kind in each.plain)
 
@@ -49,6 +53,14 @@ def join(library: Library) -> None:
 #: classes of arrays, and those of plain ones
 _arrays: tuple[type, ...] = (NUMPY.array,)
 _plain: tuple[type, ...] = NUMPY.plain
+
+
+@functools.cache
+def is_library_file(file: str) -> bool:
+    """Whether code in it is a library's, or dvm's own, and not what the user wrote."""
+    names = [*(each.name for each in LIBRARIES), "dvm"]
+    files = [sys.modules[name].__file__ or "" for name in names]
+    return any(file.startswith(os.path.dirname(own) + os.sep) for own in files)
 
 
 def is_of_library(module: Any) -> bool:
@@ -172,6 +184,11 @@ def is_called(function: Any) -> bool:
 def writes(function: Any) -> bool:
     """Whether it is a function of a library's that writes into its first argument."""
     return any(library.writes(function) for library in LIBRARIES)
+
+
+def counts_writes(function: Any) -> bool:
+    """Whether a library counts writes by it that were not made one by one."""
+    return function is not None and any(function is each.count_writes for each in LIBRARIES)
 
 
 def makes_new(function: Any) -> bool:

@@ -228,6 +228,10 @@ class Library(Protocol):
     def is_view_or_empty(self) -> HostFunction:
         """(array, base): whether it has no elements, or may have them in the memory of `base`."""
 
+    @property
+    def count_writes(self) -> HostFunction | None:
+        """(array, times): counts writes into it that were not made one by one, if it counts any."""
+
     # ---- what a path calls
 
     @property

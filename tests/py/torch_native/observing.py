@@ -1,12 +1,14 @@
-"""All that can be seen of one call on tensors: results, their memory, arguments, errors."""
+"""All that can be seen of one call on tensors: results, memory, arguments, errors, random state."""
 
 from __future__ import annotations
 
+import dataclasses
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
 import torch
 
 Function = Callable[..., Any]
@@ -17,6 +19,19 @@ TOLERANCE = {
     torch.float32: (1e-4, 1e-5),
     torch.float64: (1e-7, 1e-7),
 }
+
+
+COMPARED = [
+    "error",
+    "warned",
+    "structure",
+    "layouts",
+    "same",
+    "memory",
+    "written",
+    "state",
+    "random",
+]
 
 
 @dataclass
@@ -31,13 +46,16 @@ class Seen:
     #: which arguments and results are one object, and which lie in one memory, and where in it
     same: list[int] = field(default_factory=list)
     memory: list[Any] = field(default_factory=list)
-    #: which arguments torch takes for written
-    written: list[bool] = field(default_factory=list)
+    #: how many writes into each torch has counted
+    written: list[int] = field(default_factory=list)
+    #: what modules and numbers beside tensors are, and the generator of random numbers
+    state: Any = None
+    random: bytes = b""
     values: list[torch.Tensor] = field(default_factory=list)
 
     def difference(self, other: Seen) -> str:
         """The first thing that is another one in `other`; nothing if there is none."""
-        for name in ("error", "warned", "structure", "layouts", "same", "memory", "written"):
+        for name in COMPARED:
             mine, theirs = getattr(self, name), getattr(other, name)
             if mine != theirs:
                 return f"{name}: {mine} instead of {theirs}"
@@ -50,17 +68,20 @@ class Seen:
 def unlike(mine: torch.Tensor, theirs: torch.Tensor) -> str:
     """How one tensor differs from the other of its dtype and shape, if it does."""
     rtol, atol = TOLERANCE.get(theirs.dtype, (0, 0))
-    if mine.is_sparse or mine.is_meta:
+    if mine.layout is not torch.strided or mine.is_meta:
         mine, theirs = (torch.zeros(t.shape) if t.is_meta else t.to_dense() for t in (mine, theirs))
+    if mine.is_quantized:
+        mine, theirs = mine.dequantize(), theirs.dequantize()
     if torch.allclose(mine, theirs, rtol, atol, equal_nan=True):
         return ""
     return f"{mine.tolist()} instead of {theirs.tolist()}"
 
 
-def observe(function: Function, arguments: list[Any], beside: list[Any] | None = None) -> Seen:
-    """Call a function; beside: tensors and modules it may change without being given them."""
+def observe(function: Function, arguments: list[Any], beside: Callable[[], Any] = list) -> Seen:
+    """Call a function; beside: gives what it may change without being given it."""
     seen = Seen()
-    given = [*tensors_in([*arguments, *(beside or [])])]
+    around = [arguments, beside()]
+    given = [*tensors_in(around)]
     before = [t._version if not t.is_inference() else 0 for t in given]
     made: Any = None
     with warnings.catch_warnings(record=True) as warned:
@@ -71,15 +92,19 @@ def observe(function: Function, arguments: list[Any], beside: list[Any] | None =
             seen.error = f"{type(error).__name__}: {first_line(error)}"
     seen.warned = [f"{each.category.__name__}: {each.message}" for each in warned]
     seen.structure = structure_of(made)
-    given_and_made = [*given, *tensors_in(made)]
+    left = [arguments, beside()]
+    seen.state = structure_of(left)
+    seen.random = torch.get_rng_state().numpy().tobytes()
+    given_and_made = [*given, *tensors_in(made), *tensors_in(left)]
     seen.layouts = [layout_of(t) for t in given_and_made]
     ids = [id(t) for t in given_and_made]
     seen.same = [ids.index(each) for each in ids]
     seen.memory = places_of(given_and_made)
     seen.written = [
-        not t.is_inference() and t._version != was for t, was in zip(given, before, strict=True)
+        0 if t.is_inference() else t._version - was for t, was in zip(given, before, strict=True)
     ]
-    seen.values = [t.detach().clone() for t in given_and_made]
+    with warnings.catch_warnings(action="ignore"):  # quantised ones are deprecated
+        seen.values = [t.detach().clone() for t in given_and_made]
     return seen
 
 
@@ -100,6 +125,8 @@ def tensors_in(thing: Any) -> Iterator[torch.Tensor]:
     elif isinstance(thing, (list, tuple)):
         for each in thing:
             yield from tensors_in(each)
+    elif dataclasses.is_dataclass(thing) and not isinstance(thing, type):
+        yield from tensors_in(vars(thing))
 
 
 def structure_of(thing: Any) -> Any:
@@ -110,11 +137,25 @@ def structure_of(thing: Any) -> Any:
         return type(thing), [(key, structure_of(each)) for key, each in thing.items()]
     if isinstance(thing, (list, tuple)):
         return type(thing), [structure_of(each) for each in thing]
+    if isinstance(thing, torch.Generator):
+        return "generator", thing.get_state().tolist()
+    if isinstance(thing, np.ndarray):
+        return "array", thing.tolist()
     if isinstance(thing, float):
         return float, f"{thing:.4g}"
     if isinstance(thing, torch.nn.Module):
-        return type(thing)
+        return [state_of(name, module) for name, module in thing.named_modules()]
+    if dataclasses.is_dataclass(thing) and not isinstance(thing, type):
+        return type(thing).__name__, structure_of(vars(thing))
     return type(thing), thing
+
+
+def state_of(name: str, module: torch.nn.Module) -> Any:
+    """What a module is, but for its tensors."""
+    own = vars(module)
+    hooks = [len(own[key]) for key in own if key.endswith("_hooks")]
+    plain = {key: each for key, each in own.items() if type(each) in (bool, int, float, str)}
+    return name, type(module).__name__, hooks, plain, list(module._buffers)
 
 
 def layout_of(tensor: torch.Tensor) -> Any:

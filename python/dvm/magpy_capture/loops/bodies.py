@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dvm import reasons
+from dvm.magpy_capture.libraries import counts_writes
 from dvm.magpy_capture.loops.looks import (
     CHANGES,
     ELSEWHERE,
@@ -134,6 +135,8 @@ class LoopBody:
                 lent.add(rest[0])
             elif name in ("copyto", "set_item", "put", "lend"):
                 self._write(origins[rest[0]], variables)
+            elif name == "effect" and counts_writes(function_of(made[rest[1]])):
+                self._write(origins[rest[2][0]], variables)
             elif name == "effect":
                 self._call(rest, made, origins, variables)
                 self._note_mixed(rest[2], made, numbers)

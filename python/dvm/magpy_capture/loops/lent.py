@@ -94,6 +94,7 @@ class LentArrays(LoopPart):
             if self.graph.is_home(self.graph.root(content)):
                 content = self.graph.copy_value(content)
             order = None if value.order == tuple(range(value.rank)) else value.order
+            value.storage.uncounted -= 1
             puts.append(("put", value.storage.register, self.graph.leave(content, "array", order)))
         updates.part_writes = [w for w in updates.part_writes if id(w.view.storage) not in own]
         return puts

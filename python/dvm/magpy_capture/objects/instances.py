@@ -38,6 +38,8 @@ from dvm.magpy_capture.values.kinds import (
 
 #: What becomes a method where an instance finds it in its class.
 BOUND = (types.FunctionType, _dvm.Compiled, functools._lru_cache_wrapper)
+#: What is called where an instance finds it in its class.
+CALLED = (*BOUND, *SLOTS, staticmethod, classmethod)
 
 
 class Instances(ObjectPart):
@@ -93,7 +95,8 @@ class Instances(ObjectPart):
                 raise refuse(reasons.CLASS_ATTRIBUTE_PROGRAM_SET, name)
         found = class_attribute(base.cls, name)
         self.guard_descriptor(found)
-        if is_known and found is MISSING:
+        if is_known and not isinstance(found, CALLED) and name not in ("__class__", "__dict__"):
+            self.guard_class(base.cls, name, found)
             return self.looked_up(getter, base, name, seen)
         if name == "__class__":
             self.guard_class(base.cls, name, found)
@@ -159,7 +162,7 @@ class Instances(ObjectPart):
         """What the class provides under `name`, seen through an instance."""
         if found is MISSING:
             raise refuse(reasons.ATTRIBUTE_OBJECT_TYPE, name, classes.name_of(base.cls))
-        if isinstance(found, (*BOUND, *SLOTS, staticmethod, classmethod)):
+        if isinstance(found, CALLED):
             self.guard_class(base.cls, name, found)
         if isinstance(found, (*BOUND, *SLOTS)):
             return Method(base, name, found)
@@ -210,12 +213,11 @@ class Instances(ObjectPart):
         What a class is asked for goes there first: attributes, its truth, isinstance.
         """
         kind = type(cls)
-        if not is_mutable_class(kind):
-            return kind is type
-        self.program.guard_type(self.program.constant(cls), cls)
         found = {name: class_attribute(kind, name) for name in names}
-        for name, each in found.items():
-            self.guard_class(kind, name, each)
+        if is_mutable_class(kind):
+            self.program.guard_type(self.program.constant(cls), cls)
+            for name, each in found.items():
+                self.guard_class(kind, name, each)
         return all(each is class_attribute(type, name) for name, each in found.items())
 
     def guard_look_up(self, cls: type, name: str) -> None:

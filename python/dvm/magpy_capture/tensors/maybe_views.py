@@ -104,24 +104,24 @@ class MaybeViews(TensorPart):
         others = [dim for place, dim in enumerate(sizes) if place not in unknown]
         known = self.graph.product(others)
         self.program.require_positive(known)  # or -1 may be anything, and NumPy raises
-        rest = self._without(before, others)
-        sizes[unknown[0]] = self.graph.product(before) // known if rest is None else rest
+        sizes[unknown[0]] = self._without(before, others)
         return sizes
 
-    def _without(
-        self, before: SequenceOf[_dvm.Dim], sizes: SequenceOf[_dvm.Dim]
-    ) -> _dvm.Dim | None:
-        """What is left of the sizes before without these, if these are among them."""
-        if any(size.constant == 0 for size in sizes):
-            return None
-        rest = list(before)
+    def _without(self, before: SequenceOf[_dvm.Dim], sizes: SequenceOf[_dvm.Dim]) -> _dvm.Dim:
+        """The product of the sizes before, divided by that of these; those in both cancel out."""
+        rest, divisors = list(before), []
         for size in sizes:
             match = next((dim for dim in rest if dim == size), None)
-            if match is None and size.constant != 1:
-                return None
-            if match is not None:
+            if match is None:
+                divisors.append(size)
+            else:
                 rest.remove(match)
-        return self.graph.product(rest)
+        divisor = self.graph.product(divisors)
+        return (
+            self.graph.product(rest) // divisor
+            if divisor.constant != 1
+            else self.graph.product(rest)
+        )
 
     def reshaped(self, x: Tensor, shape: SequenceOf[_dvm.Dim]) -> Tensor:
         """Another shape in C order: a view where NumPy makes one, else a copy.

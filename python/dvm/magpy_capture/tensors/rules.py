@@ -85,6 +85,9 @@ class Rules(Protocol):
     def element_of(self, value: Abstract, dtype: str) -> Tensor:
         """`value` as it is stored into elements of that dtype."""
 
+    def check_overlap(self, target: Tensor, source: Abstract) -> None:
+        """Refuse a write of what is computed of `source`, where the library raises for it."""
+
     def written_at(self, function: Any, positional: list[Abstract]) -> bool:
         """Write where a function of the host would, at places; False: that is left to it."""
 

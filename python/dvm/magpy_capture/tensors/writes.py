@@ -23,7 +23,7 @@ BYTES_OF_PART = 1 << 12
 class Writes(TensorPart):
     """Writes into tensors, and into parts of the caller's arrays."""
 
-    needs = "arrays elementwise graph layouts memory program updates views"
+    needs = "arrays elementwise graph layouts memory program rules updates views"
 
     def assign(self, t: Tensor, value: int) -> None:
         """Replace the content of `t` (a graph value of its dtype, stored shape)."""
@@ -50,6 +50,7 @@ class Writes(TensorPart):
         write.content = storage.content = self.updates.after(before, change)
         storage.version += 1
         storage.writes.append(write)
+        storage.uncounted += 1
         self.updates.part_writes.append(write)
 
     def after_write(self, t: Tensor, value: int, before: int) -> int:
@@ -105,6 +106,7 @@ class Writes(TensorPart):
         far have changed. views: gets those that it writes through.
         """
         self.updates.forgo(write.content)
+        write.view.storage.uncounted -= 1
         place = self.place_of(write.view, write.view.storage, views)
         original = write.original
         if write.key >= 0:
@@ -128,8 +130,10 @@ class Writes(TensorPart):
     def write(self, t: Tensor, value: Tensor) -> None:
         """`t[...] = value`: cast (unsafe, as assignment does) and broadcast."""
         self.memory.may_write(t)
+        self.rules.check_overlap(t, value)
         if self._is_copy(t, value):
             if self._holds_it(t, value):
+                t.storage.uncounted += 1
                 return
             before = value.storage.content
             self.write_part(PartWrite(t, lambda: self._part_copied(value, before, t), value))

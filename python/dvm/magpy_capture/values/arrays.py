@@ -55,6 +55,7 @@ class Storage:
     open_behind: int = -1  # a loop, by its first event: what came out of it may be this memory
     in_copy: bool = False  # whether a call that writes was made on a copy, which was read
     writes: list[Any] = field(default_factory=list)  # PartWrites, into one of the caller's
+    uncounted: int = 0  # the program's writes less those that the path repeats as such
 
     @property
     def external(self) -> bool:

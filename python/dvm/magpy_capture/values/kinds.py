@@ -138,6 +138,11 @@ def is_constant(value: Any) -> bool:
     )
 
 
+def has_one_text(value: Any) -> bool:
+    """Whether a constant always looks the same: a class in Python may be given another name."""
+    return is_constant(value) and not (isinstance(value, type) and is_mutable_class(value))
+
+
 def is_nan(value: Any) -> bool:
     """A NaN is found in a container by its identity, which guards do not tell."""
     return isinstance(value, (float, complex, *INEXACT)) and bool(value != value)
@@ -181,4 +186,6 @@ def name_of(function: Any) -> str:
     """A function's name for reasons: with its module, unless it is a builtin."""
     module = getattr(function, "__module__", None)
     name = getattr(function, "__qualname__", None) or getattr(function, "__name__", repr(function))
+    if str(name).startswith("_") and isinstance(function, types.BuiltinFunctionType):
+        name = function.__name__  # torch.conv1d is a method of a class that nobody sees
     return f"{module}.{name}" if module and module != "builtins" else str(name)

@@ -214,7 +214,7 @@ class Callbacks(WalkPart, Caller):
         if self._depth == MAX_DEPTH:
             raise refuse(reasons.CALLBACKS_WITHIN_CALLBACKS_DEEP, MAX_DEPTH)
         self._depth += 1
-        at, pending = self.program.at, self.recorded.pending
+        at, pending = self.outputs.at, self.recorded.pending
         self.recorded.pending = None  # of a body before: this one was not followed
         try:
             yield
@@ -223,7 +223,8 @@ class Callbacks(WalkPart, Caller):
             raise
         finally:
             self._depth -= 1
-            self.program.at, self.recorded.pending = at, pending
+            self.outputs.come_to(at)
+            self.recorded.pending = pending
 
     def begun(
         self, callee: Abstract, positional: list[Abstract], named: dict[str, Abstract], seen: Any

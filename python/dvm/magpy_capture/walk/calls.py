@@ -54,7 +54,14 @@ from dvm.magpy_capture.values import (
     SuperValue,
     resolve,
 )
-from dvm.magpy_capture.values.kinds import GETTERS, class_attribute, is_constant, is_fixed, name_of
+from dvm.magpy_capture.values.kinds import (
+    GETTERS,
+    class_attribute,
+    has_one_text,
+    is_constant,
+    is_fixed,
+    name_of,
+)
 from dvm.magpy_capture.values.tables import CLOCKS, EVENT_OF, PURE
 from dvm.magpy_capture.walk.layer import WalkPart
 
@@ -220,7 +227,10 @@ class Calls(WalkPart):
                 raise refuse(reasons.FUNCTION_OF, name_of(function), describe(argument))
         if function in CLOCKS_OF and any(isinstance(a, Literal) for a in arguments):
             return self.read_clock(function, positional, named, seen)  # of "now", perhaps
-        if all(is_fixed(argument) for argument in arguments) and is_constant(seen):
+        known = all(is_fixed(argument) for argument in arguments) and is_constant(seen)
+        if known and not (
+            shows and not all(has_one_text(resolve(each).object) for each in arguments)
+        ):
             return Literal(seen, made=is_scalar(seen))
         return self.host_operations.host_call(
             self.program.constant(function), positional, named, seen

@@ -27,6 +27,7 @@ from dvm.magpy_capture.values import (
     Literal,
     Method,
     Partial,
+    Sequence,
     resolve,
 )
 from dvm.magpy_capture.values.kinds import class_attribute
@@ -118,7 +119,10 @@ class FollowedFunctions(WalkPart):
         if leading.object is function:
             return leading
         if isinstance(leading.object, types.FunctionType) and leading.object in TRAMPOLINES:
-            leading = self.led_to(leading, resolve(self.recorded.value(operands[0])))
+            first = resolve(self.recorded.value(operands[0]))
+            if not function.__code__.co_argcount and isinstance(first, Sequence):  # of `*args`
+                first = resolve(first.elements[0])
+            leading = self.led_to(leading, first)
             if leading.object is function:
                 return leading
         # What a type or a builtin runs is found in classes, which are guarded.

@@ -86,6 +86,7 @@ class NumPy:
     like = staticmethod(like)
     number_classes = staticmethod(python_numbers)
     is_view_or_empty = staticmethod(is_view_or_empty)
+    count_writes = None
 
     is_told = staticmethod(is_told_dtype)
     is_compound = staticmethod(is_masked)

@@ -160,6 +160,9 @@ class NumpyRules(NumpyPart):
     def element_of(self, value: Abstract, dtype: str) -> Tensor:
         return self.ufuncs.element_of(value, dtype)
 
+    def check_overlap(self, target: Tensor, source: Abstract) -> None:
+        """NumPy writes as if the source had been copied before."""
+
     def written_at(self, function: Any, positional: list[Abstract]) -> bool:
         return self.fancy.written_at(function, positional)
 

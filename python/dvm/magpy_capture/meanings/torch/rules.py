@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import sys
 from collections.abc import Sequence as SequenceOf
 from typing import Any
@@ -13,6 +14,7 @@ from dvm.magpy_capture.path.program import describe
 from dvm.magpy_capture.path.spec import NotCapturable, refuse
 from dvm.magpy_capture.registry import Meaning
 from dvm.magpy_capture.tensors.fresh import Order, c_order
+from dvm.magpy_capture.tensors.indexing import index_parts
 from dvm.magpy_capture.values import Abstract, Named, Tensor, resolve
 
 #: (kind of operator, operator of the language) -> what it means; filled by `operations`
@@ -23,7 +25,8 @@ class TorchRules(TorchPart):
     """Asked for where a path has tensors (tensors/rules.py)."""
 
     needs = (
-        "elementwise graph layouts meanings opaque program sizes torch_modes torch_tensors writes"
+        "arrays elementwise graph indexing layouts meanings opaque program sizes torch_modes "
+        "torch_tensors writes"
     )
 
     # ---- memory order
@@ -95,7 +98,7 @@ class TorchRules(TorchPart):
             raise refuse(reasons.OPERATOR, name, describe(operands[0]))
         made: Abstract = meaning(self.meanings.holder(meaning), *operands, seen=seen)
         if in_place:
-            return self.write(operands[0], made)
+            return self.write(operands[0], made, operands[1:])
         return made
 
     def elementwise_of_two(self, name: str, a: Abstract, b: Abstract, seen: Any) -> Abstract:
@@ -118,12 +121,49 @@ class TorchRules(TorchPart):
         self.torch_modes.guard_modes()
         self.torch_modes.refuse_gradient(seen)
 
-    def write(self, target: Abstract, value: Abstract) -> Abstract:
-        """What an operation in place does with what it has computed."""
+    def write(
+        self, target: Abstract, value: Abstract, operands: SequenceOf[Abstract] = ()
+    ) -> Abstract:
+        """What an operation in place does with what it has computed, of these and the target."""
         assert isinstance(target, Tensor)
         assert isinstance(value, Tensor)
+        for operand in operands:
+            self.check_overlap(target, operand)
         self.writes.write(target, value)
         return target
+
+    def check_overlap(self, target: Tensor, source: Abstract) -> None:
+        """PyTorch raises where a part of what is written is read besides."""
+        source = resolve(source)
+        if not isinstance(source, Tensor) or source is target:
+            return
+        if source.storage is target.storage and not (
+            self._is_again(target, source) or self._lie_apart(target, source)
+        ):
+            raise refuse(reasons.TORCH_WRITE)
+
+    def _is_again(self, t: Tensor, other: Tensor) -> bool:
+        """Whether both are the same view, as in `x[0] += 1`, which stores what it has written."""
+        value = self.arrays.value_of(t)
+        is_filled = self.graph.ops[value][0] in ("constant", "broadcast")
+        return value == self.arrays.value_of(other) and not is_filled
+
+    def _lie_apart(self, t: Tensor, other: Tensor) -> bool:
+        """Whether both are parts of one tensor without a place in common, in calls of the path."""
+        if t.base is None or t.base is not other.base:
+            return False
+        recipes = [each.remake for each in (t, other) if each.remake is not None]
+        if [recipe[0] for recipe in recipes] != ["getitem"] * 2:
+            return False
+        one, two = (self.indexing.select(t.base, index_parts(keys[0])) for _, keys in recipes)
+        for first, second in itertools.permutations((one, two)):
+            for start, step, count, begin in zip(
+                first.starts, first.steps, first.counts, second.starts, strict=True
+            ):
+                end = start + count * step
+                if self.sizes.observed(end) <= self.sizes.observed(begin):
+                    return self.sizes.is_at_most(end, begin)
+        return False
 
     def operator(self, name: str, operands: list[Abstract]) -> Tensor:
         kind = "unary" if name == "abs" else "binary"
@@ -154,7 +194,9 @@ class TorchRules(TorchPart):
     # ---- what torch computes itself
 
     def written(self, function: Any, positional: list[Abstract], named: Named) -> list[Abstract]:
-        found: list[Abstract] = self._schemas().written(self, function, positional, named)
+        found: list[Abstract] = self._schemas().written(
+            self.indexing.plain, function, positional, named
+        )
         return found
 
     def drawn_from(self, function: Any, positional: list[Abstract], named: Named) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence as SequenceOf
 from typing import Any
 
@@ -26,12 +27,13 @@ from dvm.magpy_capture.values import (
 #: attributes that are the same for all tensors of a dtype and rank, on this machine, here
 TOLD = frozenset({"dtype", "ndim", "device", "layout", "is_sparse", "is_quantized", "itemsize"})
 TOLD_BESIDE = frozenset({"is_cpu", "is_cuda", "is_meta", "is_mkldnn", "requires_grad", "is_nested"})
+WISH = operator.attrgetter("requires_grad")
 
 
 class Tensors(TorchPart):
     """Numbers, sizes, axes and attributes of tensors."""
 
-    needs = "arrays containers graph indexing sizes views"
+    needs = "arrays containers graph indexing program sizes views"
 
     def __init__(self) -> None:
         self.builder: Any = None  # of the lowerings that torch's graphs have, too
@@ -91,7 +93,24 @@ class Tensors(TorchPart):
                 values = self.containers.elements(only)
             elif isinstance(only, Literal) and isinstance(only.object, tuple):
                 values = [Literal(part) for part in only.object]
-        return [self.indexing.dim_of(value) for value in values]
+        return [self.size_of(value) for value in values]
+
+    def size_of(self, value: Abstract) -> _dvm.Dim:
+        """A size that was given as a number: of one that objects hold, the path is for its value.
+
+        A module is made for the numbers that it holds, such as those of its heads.
+        """
+        value = resolve(value)
+        if isinstance(value, Host) and self._is_held(value.register):
+            value = self.program.pin(value, value.object)
+        return self.indexing.dim_of(value)
+
+    def _is_held(self, register: int) -> bool:
+        """Whether a number follows from attributes of objects alone."""
+        step, _, *operands = self.program.maker_of(register) or ("", register)
+        if step == "operator":
+            return all(self._is_held(each) for each in operands[1:] if each >= 0)
+        return step in ("attribute", "getattr", "class_attribute", "constant")
 
     def has_dtype(self, t: Tensor, dtype: Any) -> bool:
         """dtype: torch's."""
@@ -163,11 +182,20 @@ class Tensors(TorchPart):
 
     # ---- attributes
 
+    def guard_wish(self, t: Tensor, seen: bool) -> None:
+        """Whether a tensor wants gradients, of which its signature does not always tell."""
+        ask = self.program.constant(WISH)
+        register = t.storage.register
+        asked = self.program.step("call", ask, [register], (), key=("wish", register))
+        self.program.guard("guard_value", asked, seen, key=(asked,))
+
     @attributes_of_arrays("torch")
     def attribute(self, base: Tensor, name: str, seen: Any) -> Abstract:
         """`x.name`; methods are looked up when they are called."""
         if name == "shape":
             return Sequence([Size(dim) for dim in base.shape], type(seen))
+        if name == "requires_grad" and base.base is None and base.storage.external:
+            self.guard_wish(base, seen)
         if name in TOLD or name in TOLD_BESIDE:
             return Literal(seen)
         if name in ("T", "mT") and base.rank == 2:

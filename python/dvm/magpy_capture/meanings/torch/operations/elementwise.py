@@ -322,8 +322,12 @@ def lies_in_c_order(lower: TorchPart, x: Tensor) -> bool:
     """What x.is_contiguous() says, for which the path then is."""
     if x.contiguous and x.order == c_order(x.rank):
         return True
-    if x.contiguous and all(lower.sizes.exceeds_one(dim) for dim in x.shape):
-        return False  # in another order, which no axis of one element hides
+    turned = turned_axes(x)
+    if x.contiguous and all(lower.sizes.exceeds_one(x.shape[axis]) for axis in turned):
+        # In another order, which no axis of one element hides; of no elements there is none.
+        others = [dim for axis, dim in enumerate(x.shape) if axis not in turned]
+        if not any(lower.sizes.is_size(dim, 0) for dim in others):
+            return False
     if x.object is None:
         raise refuse(reasons.TORCH_ORDER, "x.contiguous")
     given = [lower.arrays.layout_register(x)]
@@ -331,6 +335,16 @@ def lies_in_c_order(lower: TorchPart, x: Tensor) -> bool:
     answer = bool(x.object.is_contiguous())
     lower.program.guard("guard_truth", lower.program.step("call", ask, given, ()), answer)
     return answer
+
+
+def turned_axes(x: Tensor) -> list[int]:
+    """Those that do not lie in memory, to each other axis, as they are told."""
+    place = {axis: place for place, axis in enumerate(x.order)}
+    return [
+        axis
+        for axis in place
+        if any((axis < other) != (place[axis] < place[other]) for other in place if other != axis)
+    ]
 
 
 @means(torch.Tensor.is_contiguous)

@@ -6,12 +6,10 @@ from typing import Any
 
 import torch
 
-from dvm import reasons
 from dvm.magpy_capture.meanings.torch.layer import TorchPart
 from dvm.magpy_capture.meanings.torch.operations.lowered import tensor
-from dvm.magpy_capture.path.spec import refuse
 from dvm.magpy_capture.registry import METHODS, SEEING, Meaning, means
-from dvm.magpy_capture.values import Abstract, Literal, Tensor, resolve
+from dvm.magpy_capture.values import Abstract, Literal, Tensor
 
 #: the methods of which there is one in place
 NAMES = (
@@ -33,9 +31,7 @@ def in_place(compute: Meaning) -> Meaning:
         x = tensor(lower, input)
         told = {"seen": seen} if compute in SEEING else {}
         made = compute(lower, x, *given, **named, **told)
-        if lower.arrays.value_of(made) == lower.arrays.value_of(x):
-            raise refuse(reasons.TORCH_WRITE)  # of what is there already, which torch counts, too
-        lower.torch_rules.write(x, made)
+        lower.torch_rules.write(x, made, [*given, *named.values()])
         return x
 
     return meaning
@@ -61,7 +57,4 @@ def fill(lower: TorchPart, input: Abstract, value: Abstract) -> Tensor:
 def copy(
     lower: TorchPart, input: Abstract, src: Abstract, non_blocking: Abstract = Literal(False)
 ) -> Tensor:
-    source = tensor(lower, src)
-    if source is resolve(input):
-        raise refuse(reasons.TORCH_WRITE)  # which torch counts, though nothing changes
-    return fill(lower, input, source)
+    return fill(lower, input, tensor(lower, src))

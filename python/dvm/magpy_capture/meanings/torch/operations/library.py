@@ -67,6 +67,10 @@ def share_elements(one: torch.Tensor, other: torch.Tensor) -> bool:
     return bool(_dvm.may_overlap(one, other))
 
 
+def count_writes(tensor: torch.Tensor, times: int) -> None:
+    torch._C._increment_version([tensor] * times)
+
+
 class Torch:
     """What the lowering asks of PyTorch."""
 
@@ -102,6 +106,7 @@ class Torch:
     reshape = staticmethod(torch.Tensor.reshape)
     copy = staticmethod(copy)
     like = staticmethod(torch.Tensor.clone)
+    count_writes = staticmethod(count_writes)
 
     @staticmethod
     def is_single(seen: Any) -> bool:

@@ -32,6 +32,12 @@ from dvm.magpy_capture.values.kinds import class_attribute
 SETTLED.add(nn.Module)
 
 
+@means(torch._C._log_api_usage_once)
+def logged(_: TorchPart, *_event: Abstract) -> Literal:
+    """Of what has run PyTorch counts kinds, once a process."""
+    return Literal(None)
+
+
 #: what a module that only calls its `forward` has of its class alone, and what of its own is empty
 OF_CLASS = ("_compiled_call_impl", "_call_impl", "forward")
 HOOKS = ("_backward_hooks", "_backward_pre_hooks", "_forward_hooks", "_forward_pre_hooks")

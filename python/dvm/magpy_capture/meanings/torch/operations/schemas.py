@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import functools
 import types
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import torch
 
 from dvm import reasons
-from dvm.magpy_capture.meanings.torch.layer import TorchPart
 from dvm.magpy_capture.path.spec import refuse
 from dvm.magpy_capture.values import Abstract, Host, Literal, Named, Tensor, resolve
 from dvm.magpy_capture.values.kinds import name_of
@@ -151,11 +151,14 @@ def is_pure(function: Any) -> bool:
 
 
 def written(
-    lower: TorchPart, function: Any, positional: list[Abstract], named: Named
+    plain: Callable[[Abstract], Any], function: Any, positional: list[Abstract], named: Named
 ) -> list[Abstract]:
-    """The tensors that a call writes into."""
+    """The tensors that a call writes into.
+
+    plain: gives the object that a value is in each call of the path.
+    """
     for name in REFUSED & set(named):
-        if lower.indexing.plain(named[name]) not in (None, False):
+        if plain(named[name]) not in (None, False):
             raise refuse(reasons.TORCH_FORM, name_of(function), name)
     found = [
         _given(argument, positional, named)

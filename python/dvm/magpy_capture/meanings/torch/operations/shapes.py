@@ -354,8 +354,10 @@ def joined(lower: TorchPart, tensors: Abstract, seen: Any) -> list[Tensor]:
 def cat(lower: TorchPart, tensors: Abstract, dim: Abstract = ZERO, *, seen: Any) -> Tensor:
     given = joined(lower, tensors, seen)
     rank = max(t.rank for t in given)
+    # One of rank 1 without elements is left out, whatever the rank of the others is.
+    given = [t for t in given if t.rank == rank or t.rank != 1 or t.shape[0].constant != 0]
     if any(t.rank != rank for t in given):
-        raise refuse(reasons.TORCH_FORM, "torch.cat", "an empty tensor of rank 1")
+        raise refuse(reasons.TORCH_FORM, "torch.cat", "tensors of several ranks")
     axis = lower.torch_tensors.axis(dim, rank)
     shape = list(given[0].shape)
     for t in given[1:]:

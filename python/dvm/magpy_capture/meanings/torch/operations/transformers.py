@@ -12,13 +12,24 @@ from dvm.magpy_capture.path.program import describe
 from dvm.magpy_capture.path.spec import refuse
 from dvm.magpy_capture.registry import looks_up
 from dvm.magpy_capture.values import Abstract, Instance
+from dvm.magpy_capture.values.kinds import class_attribute
 
 
 def attribute_of_configuration(lower: TorchPart, base: Instance, name: str, seen: Any) -> Abstract:
-    """It is looked at on each call, as the program does."""
-    if base.register < 0:
+    """It is looked at on each call, as the program does.
+
+    It may go by any of the others, so none may have been set; and properties are the package's.
+    """
+    found = class_attribute(base.cls, name)
+    getter = getattr(found, "fget", None)
+    known = not hasattr(type(found), "__get__") or module_of(getter).startswith("transformers.")
+    if base.register < 0 or base.changed or not known:
         raise refuse(reasons.ATTRIBUTE_OF, name, describe(base))
     return lower.instances.read(base, name, "getattr", seen)
+
+
+def module_of(function: Any) -> str:
+    return str(getattr(function, "__module__", ""))
 
 
 for _name in ("PreTrainedConfig", "PretrainedConfig"):
