@@ -57,13 +57,22 @@ for _name in UNARY:
 means(*named("absolute"))(unary(row_of("abs.default")))
 
 
+def into(lower: TorchPart, input: Abstract, made: Tensor) -> Tensor:
+    """What was computed of a tensor takes its place: the tensor itself, written."""
+    x = resolve(input)
+    assert isinstance(x, Tensor)
+    if lower.arrays.value_of(made) == lower.arrays.value_of(x):
+        raise refuse(reasons.TORCH_WRITE)  # of what is there already, which torch counts, too
+    lower.torch_rules.write(x, made)
+    return x
+
+
 def activation(row: Row) -> Meaning:
     def meaning(
         lower: TorchPart, input: Abstract, inplace: Abstract = FALSE, *, seen: Any
     ) -> Tensor:
-        if lower.indexing.plain(inplace):
-            raise refuse(reasons.TORCH_WRITE)
-        return pointwise(lower, row, seen, input)
+        made = pointwise(lower, row, seen, input)
+        return into(lower, input, made) if lower.indexing.plain(inplace) else made
 
     return meaning
 
@@ -89,10 +98,9 @@ def leaky_relu(
     *,
     seen: Any,
 ) -> Tensor:
-    if lower.indexing.plain(inplace):
-        raise refuse(reasons.TORCH_WRITE)
     slope = lower.indexing.plain(negative_slope)
-    return pointwise(lower, row_of("leaky_relu.default"), seen, input, slope=slope)
+    made = pointwise(lower, row_of("leaky_relu.default"), seen, input, slope=slope)
+    return into(lower, input, made) if lower.indexing.plain(inplace) else made
 
 
 # ---- of two

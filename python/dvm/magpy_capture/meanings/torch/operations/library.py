@@ -41,6 +41,16 @@ FUNCTIONS = frozenset(
 )
 
 
+#: methods by which a path makes views again, and asks how tensors lie; they warn of nothing
+VIEWS = tuple(
+    getattr(torch.Tensor, name)
+    for name in (
+        *("detach", "expand", "permute", "reshape", "squeeze", "t", "transpose", "view"),
+        *("clone", "contiguous", "is_contiguous", "stride", "size"),
+    )
+)
+
+
 class Methods:
     """The names of tensors' methods of which the schemas tell something."""
 
@@ -206,6 +216,8 @@ class Torch:
 
 TORCH = Torch()
 join(TORCH)
-_dvm.capture_torch(torch.Tensor, torch.nn.Parameter, elements_of, torch.is_grad_enabled)
+_dvm.capture_torch(
+    torch.Tensor, torch.nn.Parameter, elements_of, torch.is_grad_enabled, VIEWS
+)
 
 __all__ = ["NAMES", "TORCH", "TORCH_DTYPES", "Torch"]
