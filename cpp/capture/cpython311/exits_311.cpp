@@ -1,7 +1,6 @@
-#include "capture/cpython311/exits.h"
-
 #include <algorithm>
 
+#include "capture/cpython311/exits.h"
 #include "capture/cpython311/frame_view.h"
 #include "capture/cpython311/handlers.h"
 #include "capture/record/record.h"

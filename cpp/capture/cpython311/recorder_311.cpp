@@ -298,9 +298,9 @@ class Recorder {
     const NodeId made = record_.made_node(generator);
     if (made != kNoNode || finishes_something(generator)) return made;
     const DvmFrameView f = dvm_frame_view(frame);
-    const bool is_asked = f.code->co_argcount == 1 && parameter(f, 0) != nullptr &&
-                          special_method(Py_TYPE(parameter(f, 0)), "__iter__") ==
-                              dvm_frame_function(frame);
+    const bool is_asked =
+        f.code->co_argcount == 1 && parameter(f, 0) != nullptr &&
+        special_method(Py_TYPE(parameter(f, 0)), "__iter__") == dvm_frame_function(frame);
     return is_asked ? record_.constant(generator) : kNoNode;
   }
 

@@ -43,16 +43,19 @@ EQUALS: tuple[Any, ...] = (NUMPY.dtype,)
 
 def join(library: Library) -> None:
     """Its arrays are arrays from here on."""
-    global _arrays, _plain
+    global _arrays, _facts, _plain
     LIBRARIES.append(library)
     is_library_file.cache_clear()
     _arrays = tuple(each.array for each in LIBRARIES)
     _plain = tuple(kind for each in LIBRARIES for kind in each.plain)
+    _facts = tuple(kind for each in LIBRARIES for kind in each.facts)
 
 
 #: classes of arrays, and those of plain ones
 _arrays: tuple[type, ...] = (NUMPY.array,)
 _plain: tuple[type, ...] = NUMPY.plain
+#: those of objects that say what a dtype is like
+_facts: tuple[type, ...] = NUMPY.facts
 
 
 @functools.cache
@@ -117,6 +120,11 @@ def is_empty(array: Any) -> bool:
     return 0 in array.shape
 
 
+def is_fact(value: Any) -> bool:
+    """Whether it says what a dtype is like."""
+    return type(value) in _facts
+
+
 def is_array_class(kind: type) -> bool:
     return issubclass(kind, _arrays)
 
@@ -139,11 +147,6 @@ def is_plain_array(value: Any) -> bool:
 def is_single(value: Any) -> bool:
     """Whether it is an object of a library of which there is one: a constant, a function."""
     return any(library.is_single(value) for library in LIBRARIES)
-
-
-def is_fact(value: Any) -> bool:
-    """Whether it says what a dtype or a device is like: its attributes are numbers and texts."""
-    return any(isinstance(value, library.facts) for library in LIBRARIES)
 
 
 def is_describing(value: Any) -> bool:

@@ -202,6 +202,8 @@ EXPRESSIONS: dict[str, tuple[str, ...]] = {
         "f(heads, heads * 2, heads + 1)",
         "f(heads.transpose(1, 2), heads.transpose(1, 2), heads.transpose(1, 2))",
         "f(cube, cube, cube)",
+        "f(heads.expand(-1, -1, -1, -1), heads, heads, enable_gqa=True)",
+        "f(*(torch.ones(2, n, 3, 4) * x[0, 0] for n in (4, 2, 2)), enable_gqa=True)",
     ),
     "layer_norm": (
         "f(x, (5,), row5, row5 + 1)",
@@ -244,6 +246,14 @@ EXPRESSIONS: dict[str, tuple[str, ...]] = {
         "f(0.0, 1.0, 0.25)",
         "f(number)",
     ),
+    "tensor": (
+        "f(2.5) + x",
+        "f([]) + x[:0, 0]",
+        "f([1, number, x.shape[0]])",
+        "f((True, False))",
+        "f([1, 2.5], dtype=torch.float64)",
+        "f(3, device='cpu') * x",
+    ),
     **dict.fromkeys(
         ("cat", "concat", "concatenate"),
         (
@@ -254,6 +264,8 @@ EXPRESSIONS: dict[str, tuple[str, ...]] = {
             "f([x, x.t()], dim=0)",
             "f([cube, cube], 1)",
             "f([x, y[:0]])",
+            "f([x.new_zeros(0), x])",
+            "f([x.new_zeros(0), x.new_zeros(0)])",
             "f([torch.empty(0), x])",
         ),
     ),
@@ -297,6 +309,7 @@ EXPRESSIONS: dict[str, tuple[str, ...]] = {
         ("alpha_dropout", "feature_alpha_dropout", "feature_dropout"),
         ("f(x, 0.5, False)", "f(x, 0.5, True)", "f(x, 0.25, True) + x"),
     ),
+    "_log_api_usage_once": ("(f('a'), x + 1)",),
     "full_like": ("f(x, 2)", "f(x, 0.5, dtype=torch.float64)", "f(x, number)"),
     "no_grad": ("(f().__enter__(), x + 1)",),
     "is_autocast_enabled": ("(f('cpu'), x + 1)", "(f(), x + 1)", "(f('cuda'), x + 1)"),

@@ -38,11 +38,27 @@ def gpt2() -> Any:
     return transformers.GPT2LMHeadModel(config)
 
 
+def llama(heads_of_keys: int) -> Any:
+    config = transformers.LlamaConfig(
+        **SMALL, num_key_value_heads=heads_of_keys, intermediate_size=64, pad_token_id=0
+    )
+    return transformers.LlamaForCausalLM(config)
+
+
+def t5() -> Any:
+    sizes = {"d_model": 32, "d_kv": 16, "d_ff": 64, "num_layers": 2, "num_heads": 2}
+    config = transformers.T5Config(**sizes, vocab_size=WORDS, decoder_start_token_id=0)
+    return transformers.T5ForConditionalGeneration(config)
+
+
 MODELS: dict[str, Callable[[], Any]] = {
     "bert, eager": lambda: bert("eager"),
     "bert, sdpa": lambda: bert("sdpa"),
     "distilbert": distilbert,
     "gpt2": gpt2,
+    "llama": lambda: llama(2),
+    "llama, heads that share keys": lambda: llama(1),
+    "t5": t5,
 }
 
 
@@ -93,11 +109,14 @@ def assert_native(compiled: Any, calls: int) -> None:
 
 
 def test_forward(model: Any) -> None:
-    compiled = dvm.compile(lambda ids: model(ids))
+    program = lambda ids: model(ids)  # noqa: E731
+    if model.config.is_encoder_decoder:
+        program = lambda ids: model(input_ids=ids, decoder_input_ids=ids[:, :-1])  # noqa: E731
+    compiled = dvm.compile(program)
     with dvm.stance("force_capture"), torch.no_grad():
         for shape in SHAPES * 2:
             ids = ids_of(shape)
-            assert_same(compiled(ids), model(ids))
+            assert_same(compiled(ids), program(ids))
     assert_native(compiled, 2 * len(SHAPES))
 
 

@@ -137,7 +137,8 @@ class Containers(ObjectPart):
         if isinstance(value, Instance) and not backwards and is_generating(value.cls):
             found = class_attribute(value.cls, "__iter__")
             self.instances.guard_class(value.cls, "__iter__", found)
-            return self.caller.begun(Literal(found), [value], {}, None)
+            generator: IteratorValue = self.caller.begun(Literal(found), [value], {}, None)
+            return generator
         if isinstance(value, FlatValue):
             self._look(value)
             value = self.views.flat_view(value.base)

@@ -116,12 +116,8 @@ class MaybeViews(TensorPart):
                 divisors.append(size)
             else:
                 rest.remove(match)
-        divisor = self.graph.product(divisors)
-        return (
-            self.graph.product(rest) // divisor
-            if divisor.constant != 1
-            else self.graph.product(rest)
-        )
+        left, divisor = self.graph.product(rest), self.graph.product(divisors)
+        return left if divisor.constant == 1 else left // divisor
 
     def reshaped(self, x: Tensor, shape: SequenceOf[_dvm.Dim]) -> Tensor:
         """Another shape in C order: a view where NumPy makes one, else a copy.

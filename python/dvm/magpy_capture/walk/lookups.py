@@ -273,8 +273,8 @@ class Lookups(WalkPart):
         if isinstance(owner, (types.FunctionType, *FUNCTION_TYPES)) or user_class:
             fetch = lambda: self.program.step("getattr", self.program.constant(owner), name)  # noqa: E731
             return self.heap.reach(fetch, seen)
-        plain = isinstance(owner, (*ELEMENTWISE, type, types.FunctionType))
-        if plain or is_constant(owner) or is_fact(owner):
+        known = (*ELEMENTWISE, type, types.FunctionType)
+        if is_constant(owner) or is_fact(owner) or isinstance(owner, known):
             immutable = type(owner) in IMMUTABLE or isinstance(owner, (*ELEMENTWISE, *EQUALS))
             if immutable and _is_method(seen):
                 return Method(base, name)

@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from dvm import _dvm
+from dvm.magpy_capture.meanings.python.data_classes import LEAVES as DATA_CLASSES
 from dvm.magpy_capture.meanings.python.log_records import IS_ENABLED, LOGGING
 from dvm.magpy_capture.meanings.python.signatures import LEAVES as SIGNATURES
 from dvm.magpy_capture.registry import FUNCTIONS
@@ -156,6 +157,7 @@ def leaves() -> Iterable[Any]:
         *(*LOGGING, IS_ENABLED, logging.getLogger),
         copy.deepcopy,
         *SIGNATURES,
+        *DATA_CLASSES,
         *DEFINING,
         enum.property.__get__,
         np.ndindex,

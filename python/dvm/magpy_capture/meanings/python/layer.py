@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from dvm.magpy_capture.meanings.python.context_variables import ContextVariables
     from dvm.magpy_capture.meanings.python.contexts import Contexts
     from dvm.magpy_capture.meanings.python.counters import Counters
+    from dvm.magpy_capture.meanings.python.data_classes import DataClasses
     from dvm.magpy_capture.meanings.python.deep_copies import DeepCopies
     from dvm.magpy_capture.meanings.python.deques import Deques
     from dvm.magpy_capture.meanings.python.exceptions import Exceptions
@@ -50,6 +51,7 @@ class PythonPart(ObjectPart):
     packages: PackageObjects
     randoms: Randoms
     signatures: Signatures
+    data_classes: DataClasses
 
 
 __all__ = ["PythonPart"]

@@ -128,6 +128,8 @@ class Tensors(TorchPart):
         one, other = a.shape[i], b.shape[j]
         if one == other:
             return
+        if self.sizes.observed(one) != self.sizes.observed(other):
+            raise refuse(reasons.TORCH_FORM, "a function of torch", "sizes that are broadcast")
         self.sizes.require_equal(one, other)
         if other.constant is not None:
             self.tell(a, i, other)

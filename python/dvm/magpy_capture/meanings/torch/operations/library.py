@@ -216,8 +216,6 @@ class Torch:
 
 TORCH = Torch()
 join(TORCH)
-_dvm.capture_torch(
-    torch.Tensor, torch.nn.Parameter, elements_of, torch.is_grad_enabled, VIEWS
-)
+_dvm.capture_torch(torch.Tensor, torch.nn.Parameter, elements_of, torch.is_grad_enabled, VIEWS)
 
 __all__ = ["NAMES", "TORCH", "TORCH_DTYPES", "Torch"]

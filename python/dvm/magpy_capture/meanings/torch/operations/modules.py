@@ -32,6 +32,14 @@ from dvm.magpy_capture.values.kinds import class_attribute
 SETTLED.add(nn.Module)
 
 
+@means(torch.finfo, torch.iinfo)
+def limits(lower: TorchPart, *dtype: Abstract, seen: Any) -> Literal:
+    """What numbers of a dtype can be."""
+    for each in dtype:
+        lower.indexing.plain(each)
+    return Literal(seen, identical=False)
+
+
 @means(torch._C._log_api_usage_once)
 def logged(_: TorchPart, *_event: Abstract) -> Literal:
     """Of what has run PyTorch counts kinds, once a process."""

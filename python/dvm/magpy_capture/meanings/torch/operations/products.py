@@ -115,7 +115,10 @@ def attention(
         raise refuse(reasons.TORCH_FORM, "attention", "dropout, or other than four axes")
     if not q.dtype.startswith(("float", "bfloat")):
         raise refuse(reasons.TORCH_FORM, "attention", q.dtype)
-    for axis in (0, 1, 3):
+    shared = lower.indexing.plain(enable_gqa)
+    if shared and not has_shared_heads(q, k):
+        raise refuse(reasons.TORCH_FORM, "attention", "heads of any number")
+    for axis in (0, 3) if shared else (0, 1, 3):
         lower.torch_tensors.equal_sizes(q, axis, k, axis)
     for axis in (0, 1, 2):
         lower.torch_tensors.equal_sizes(k, axis, v, axis)
@@ -137,6 +140,12 @@ def attention(
         scale=lower.indexing.plain(scale),
     )
     return arranged(lower, made, lower.torch_rules.copied_order(q))
+
+
+def has_shared_heads(q: Tensor, k: Tensor) -> bool:
+    """Whether as many heads of the query, on each call, share one of the keys."""
+    heads, of_keys = q.shape[1].constant, k.shape[1].constant
+    return heads is not None and of_keys is not None and of_keys > 0 and heads % of_keys == 0
 
 
 # ---- normalisations

@@ -1,4 +1,4 @@
-"""What PyTorch is asked about itself: modes, settings of backends, what a dtype is like."""
+"""What PyTorch is asked about itself: modes, and settings of backends."""
 
 from __future__ import annotations
 
@@ -50,10 +50,3 @@ for _function in (torch._C._get_deterministic_algorithms, torch._C._is_tracing):
 def of_module(lower: TorchPart, base: Instance, name: str, seen: Any) -> Abstract:
     """What a module of Python's finds elsewhere: it is looked at on each call."""
     return lower.instances.read(base, name, "getattr", seen)
-
-
-@means(torch.finfo, torch.iinfo)
-def facts(lower: TorchPart, dtype: Abstract, *, seen: Any) -> Literal:
-    """What a dtype is like."""
-    lower.indexing.plain(dtype)
-    return Literal(seen)
