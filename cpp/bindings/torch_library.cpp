@@ -236,7 +236,8 @@ void capture_torch(const py::type& tensor, const py::type& parameter,
                    const py::function& elements_of, const py::function& is_grad_enabled,
                    const py::tuple& quiet) {
   // Never let go: paths name it, and the interpreter is gone before static objects are.
-  static auto* const library = new TorchLibrary(tensor, parameter, elements_of, is_grad_enabled, quiet);
+  static auto* const library =
+      new TorchLibrary(tensor, parameter, elements_of, is_grad_enabled, quiet);
   capture::add_library(*library);
 }
 

@@ -20,8 +20,6 @@ SCALARS: tuple[type, ...] = (NUMPY.scalar,)
 #: classes of scalars with fields, and of those whose operators run no other code
 FIELDS: tuple[type, ...] = (NUMPY.fields,)
 PLAIN_SCALARS = NUMPY.plain_scalars
-#: functions that make new arrays, or numbers, of what is in a list
-OF_LISTS = NUMPY.of_lists
 #: classes of generators of random numbers, and those of the global ones
 GENERATORS: tuple[type, ...] = NUMPY.generators
 GLOBAL_GENERATORS: tuple[type, ...] = NUMPY.generators[:1]
@@ -113,6 +111,11 @@ def is_array(value: Any) -> bool:
 def holds_objects(array: Any) -> bool:
     """Whether its elements are objects of Python's, which PyTorch's never are."""
     return getattr(array.dtype, "hasobject", False)
+
+
+def is_of_lists(function: Any) -> bool:
+    """Whether it makes new arrays, or numbers, of what is in a list."""
+    return any(function in library.of_lists for library in LIBRARIES)
 
 
 def is_empty(array: Any) -> bool:

@@ -98,7 +98,7 @@ class Torch:
     unchanging = describing
     clocks: tuple[Any, ...] = ()
     bare: tuple[type, ...] = ()
-    of_lists = NOTHING
+    of_lists = frozenset({torch.stack, torch.cat, torch.concat, torch.concatenate})
     generators: tuple[type, ...] = ()
     pure_methods = Methods(lambda known: not known.written)
     writing_methods = Methods(lambda known: bool(known.written))
