@@ -309,6 +309,7 @@ EXPRESSIONS: dict[str, tuple[str, ...]] = {
         ("alpha_dropout", "feature_alpha_dropout", "feature_dropout"),
         ("f(x, 0.5, False)", "f(x, 0.5, True)", "f(x, 0.25, True) + x"),
     ),
+    "is_initialized": ("(f(), x + 1)",),
     "_log_api_usage_once": ("(f('a'), x + 1)",),
     "full_like": ("f(x, 2)", "f(x, 0.5, dtype=torch.float64)", "f(x, number)"),
     "no_grad": ("(f().__enter__(), x + 1)",),

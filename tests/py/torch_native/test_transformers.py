@@ -111,13 +111,48 @@ def assert_native(compiled: Any, calls: int) -> None:
 def test_forward(model: Any) -> None:
     program = lambda ids: model(ids)  # noqa: E731
     if model.config.is_encoder_decoder:
-        program = lambda ids: model(input_ids=ids, decoder_input_ids=ids[:, :-1])  # noqa: E731
+        program = lambda ids: model(input_ids=ids, decoder_input_ids=ids.flip(1))  # noqa: E731
     compiled = dvm.compile(program)
     with dvm.stance("force_capture"), torch.no_grad():
         for shape in SHAPES * 2:
             ids = ids_of(shape)
             assert_same(compiled(ids), program(ids))
     assert_native(compiled, 2 * len(SHAPES))
+
+
+@pytest.mark.parametrize("name", ["gpt2", "llama, heads that share keys"])
+def test_generating(name: str) -> None:
+    """A compiled `forward` within generate(), which gives it a cache that grows."""
+    torch.manual_seed(0)
+    model = MODELS[name]().eval()
+
+    def generate(ids: torch.Tensor) -> torch.Tensor:
+        made = model.generate(ids, max_new_tokens=6, do_sample=False, pad_token_id=0)
+        return made if isinstance(made, torch.Tensor) else made.sequences
+
+    given = [ids_of(shape) for shape in SHAPES]
+    expected = [generate(ids) for ids in given]
+    model.forward = compiled = dvm.compile(model.forward)
+    with dvm.stance("force_capture"):
+        for ids, wanted in zip(given * 2, expected * 2, strict=True):
+            assert torch.equal(generate(ids), wanted)
+    assert_native(compiled, compiled.stats.calls)
+
+
+def test_a_cache_that_grows() -> None:
+    """Each call appends to the layers of the cache that it is given."""
+    torch.manual_seed(0)
+    model = gpt2().eval()
+    compiled = dvm.compile(lambda ids, cache: model(ids, cache=cache))
+    with dvm.stance("force_capture"), torch.no_grad():
+        for batch in (2, 1, 3):
+            mine, theirs = (transformers.DynamicCache(config=model.config) for _ in range(2))
+            for length in (4, 1, 1, 3, 1):
+                ids = ids_of((batch, length))
+                result, expected = compiled(ids, mine), model(ids, cache=theirs)
+                assert result.cache is mine
+                assert_same(result, expected)
+    assert_native(compiled, 15)
 
 
 def test_a_model_that_changes_between_calls() -> None:

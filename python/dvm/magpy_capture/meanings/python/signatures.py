@@ -19,9 +19,7 @@ from dvm.magpy_capture.registry import attributes_of, means
 from dvm.magpy_capture.values import (
     Abstract,
     DictValue,
-    FunctionValue,
     Hidden,
-    Literal,
     Method,
     resolve,
 )
@@ -46,9 +44,15 @@ class Signatures(PythonPart):
 
     @means(inspect.signature)
     def signature(self, callable: Abstract) -> Any:
-        function = resolve(callable)
-        is_bound = isinstance(function, Method)
-        code = self._code(Literal(function.function) if is_bound else function)
+        value = resolve(callable)
+        if isinstance(value, Method):
+            register, function = self.program.constant(value.function), value.function
+        else:
+            register, function = self.program.register_of(value), getattr(value, "object", None)
+        is_bound = isinstance(value, Method) or type(function) is types.MethodType
+        if type(function) is types.MethodType:
+            register, function = self._part(register, "__func__"), function.__func__
+        code = self._code(register, function, value)
         names = names_of(code)
         return SignatureValue(names[1:] if is_bound and code.co_argcount else names)
 
@@ -58,27 +62,19 @@ class Signatures(PythonPart):
             raise refuse(reasons.ATTRIBUTE_OF, name, "a signature")
         return DictValue({each: Hidden("a parameter") for each in base.names})
 
-    def _code(self, value: Abstract) -> types.CodeType:
+    def _code(self, register: int, function: Any, value: Abstract) -> types.CodeType:
         """The code of the function, or of the innermost one that it says that it wraps."""
-        function = getattr(value, "object", None)
-        if not isinstance(value, (Literal, FunctionValue)) or not isinstance(
-            function, types.FunctionType
-        ):
-            raise refuse(reasons.FUNCTION_OF, "signature", describe(value))
-        register = self.program.register_of(value)
         while True:
-            held = vars(function)
-            if INSTEAD & held.keys():
+            held = getattr(function, "__dict__", INSTEAD)
+            if not isinstance(function, types.FunctionType) or INSTEAD & set(held):
                 raise refuse(reasons.FUNCTION_OF, "signature", describe(value))
+            self.program.guard_type(register, function)
             table = self._part(register, "__dict__")
             self.program.guard("guard_keys", table, tuple(held), key=(table,))
             if "__wrapped__" not in held:
                 self.program.guard_is(self._part(register, "__code__"), function.__code__)
                 return function.__code__
             register, function = self._part(register, "__wrapped__"), held["__wrapped__"]
-            if not isinstance(function, types.FunctionType):
-                raise refuse(reasons.FUNCTION_OF, "signature", describe(value))
-            self.program.guard_type(register, function)
 
     def _part(self, register: int, name: str) -> int:
         return self.program.step("getattr", register, name, key=("getattr", register, name))

@@ -32,7 +32,7 @@ class TorchRules(TorchPart):
     # ---- memory order
 
     def result_order(self, operands: SequenceOf[Tensor], rank: int) -> Order:
-        """The order that an elementwise op gives its result.
+        """The order in memory that an elementwise op gives its result, as TensorIterator does.
 
         It is that of the operands, or the one that iteration.py tells of.
         """

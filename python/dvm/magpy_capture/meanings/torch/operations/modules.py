@@ -32,6 +32,13 @@ from dvm.magpy_capture.values.kinds import class_attribute
 SETTLED.add(nn.Module)
 
 
+@means(torch.distributed.is_initialized)
+def is_distributed(lower: TorchPart, *, seen: Any) -> Abstract:
+    """Asked on each call."""
+    asked = lower.program.constant(torch.distributed.is_initialized)
+    return lower.heap.computed(lower.program.step("call", asked, [], ()), seen)
+
+
 @means(torch.finfo, torch.iinfo)
 def limits(lower: TorchPart, *dtype: Abstract, seen: Any) -> Literal:
     """What numbers of a dtype can be."""

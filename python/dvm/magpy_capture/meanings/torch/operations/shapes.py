@@ -359,13 +359,12 @@ def cat(lower: TorchPart, tensors: Abstract, dim: Abstract = ZERO, *, seen: Any)
     if any(t.rank != rank for t in given):
         raise refuse(reasons.TORCH_FORM, "torch.cat", "tensors of several ranks")
     axis = lower.torch_tensors.axis(dim, rank)
+    for place in range(rank):
+        for t in given[1:] if place != axis else ():
+            lower.torch_tensors.equal_sizes(given[0], place, t, place)
     shape = list(given[0].shape)
     for t in given[1:]:
-        for place in range(rank):
-            if place == axis:
-                shape[axis] = shape[axis] + t.shape[axis]
-            else:
-                lower.sizes.require_equal(t.shape[place], shape[place])
+        shape[axis] = shape[axis] + t.shape[axis]
     nodes = [node_of(lower, t) for t in given]
     return result(lower, lowered(lower, rows.cat, [(seen.dtype, shape)], nodes, axis))
 
