@@ -158,6 +158,7 @@ def capture_torch(
     parameter: type,
     elements_of: Callable[..., Any],
     is_grad_enabled: Callable[..., Any],
+    quiet: tuple[Any, ...],
 ) -> None: ...
 def layout(
     array: object,

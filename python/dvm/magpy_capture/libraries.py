@@ -20,8 +20,6 @@ SCALARS: tuple[type, ...] = (NUMPY.scalar,)
 #: classes of scalars with fields, and of those whose operators run no other code
 FIELDS: tuple[type, ...] = (NUMPY.fields,)
 PLAIN_SCALARS = NUMPY.plain_scalars
-#: functions that make new arrays, or numbers, of what is in a list
-OF_LISTS = NUMPY.of_lists
 #: classes of generators of random numbers, and those of the global ones
 GENERATORS: tuple[type, ...] = NUMPY.generators
 GLOBAL_GENERATORS: tuple[type, ...] = NUMPY.generators[:1]
@@ -39,8 +37,6 @@ UNCHANGING: tuple[Any, ...] = NUMPY.unchanging
 
 #: those whose objects are equal where they say the same: dtypes
 EQUALS: tuple[Any, ...] = (NUMPY.dtype,)
-#: those whose objects say how an array is, and no more
-DESCRIBING: tuple[Any, ...] = NUMPY.describing
 
 
 def join(library: Library) -> None:
@@ -112,6 +108,21 @@ def is_array(value: Any) -> bool:
     return issubclass(type(value), _arrays)
 
 
+def holds_objects(array: Any) -> bool:
+    """Whether its elements are objects of Python's, which PyTorch's never are."""
+    return getattr(array.dtype, "hasobject", False)
+
+
+def is_of_lists(function: Any) -> bool:
+    """Whether it makes new arrays, or numbers, of what is in a list."""
+    return any(function in library.of_lists for library in LIBRARIES)
+
+
+def is_empty(array: Any) -> bool:
+    """Whether it has no elements."""
+    return 0 in array.shape
+
+
 def is_fact(value: Any) -> bool:
     """Whether it says what a dtype is like."""
     return type(value) in _facts
@@ -139,6 +150,11 @@ def is_plain_array(value: Any) -> bool:
 def is_single(value: Any) -> bool:
     """Whether it is an object of a library of which there is one: a constant, a function."""
     return any(library.is_single(value) for library in LIBRARIES)
+
+
+def is_describing(value: Any) -> bool:
+    """Whether it says how an array is, and no more: a dtype, flags."""
+    return any(isinstance(value, library.describing) for library in LIBRARIES)
 
 
 def has_equals(value: Any) -> bool:

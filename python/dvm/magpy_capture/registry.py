@@ -79,6 +79,11 @@ ADOPTS: dict[int, Meaning] = {}
 LOOKED_UP: dict[Any, Meaning] = {}
 #: `__iter__` of a class in Python -> what is gone through: (base)
 ITERATED: dict[Any, Meaning] = {}
+#: functions of objects that do not look at what these hold
+OF_KINDS: list[Any] = [len, type, isinstance, issubclass, hasattr, callable]
+#: classes of objects whose numbers mostly stay as they are: sizes of a module
+SETTLED: set[type] = set()
+
 #: function in Python that only calls another with its own arguments -> which, asked of the first
 #: of them while the program runs (None: it does more); and what the call leads to: (first)
 TRAMPOLINES: dict[Any, tuple[Callable[[Any], Any], Meaning]] = {}
@@ -142,6 +147,11 @@ def iterates(*functions: Any) -> Callable[[Handler], Handler]:
 def looks_up(*functions: Any) -> Callable[[Handler], Handler]:
     """Register what attributes are, for objects whose classes have these to find them."""
     return _registers(LOOKED_UP, functions)
+
+
+def is_settled(cls: type) -> bool:
+    """Whether numbers that are attributes of its objects mostly stay as they are."""
+    return any(each in SETTLED for each in mro_of(cls))
 
 
 def leads_to(function: Any, asks: Callable[[Any], Any]) -> Callable[[Handler], Handler]:

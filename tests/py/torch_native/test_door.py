@@ -24,7 +24,7 @@ class Net(nn.Module):
 
     def forward(self, x: torch.Tensor, *, flag: bool = False) -> torch.Tensor:
         if flag:
-            return torch.rand(3) + x.sum()  # drawn by torch's generator
+            return x.as_strided((3,), (1,)) + x.sum()
         return self.norm(self.inner(x)).relu()
 
 
@@ -83,7 +83,7 @@ def test_calls_that_are_refused_go_through_torch_and_others_do_not() -> None:
             torch.manual_seed(0)
             torch.testing.assert_close(result, made.original(x, flag=flag))
         assert stats_of(made).captures == 1
-        if stats_of(made).hits == 1:  # what draws numbers is refused
+        if stats_of(made).hits == 1:  # what looks at more of the memory is refused
             assert stats_of(made).splits == 2
             assert "through torch.compile: " in str(dvm.explain(made)(x, flag=True))
         assert dvm.explain(made)(x, flag=False).outcome == "hit"

@@ -164,13 +164,14 @@ def test_an_argument_that_wants_a_gradient() -> None:
     assert (g.stats.captures, g.stats.hits) == (1, 1)
 
 
-def test_autocast_of_another_device_is_asked_of_torch() -> None:
-    f = dvm.compile(lambda x: (torch.is_autocast_enabled("cuda"), x + 1))
-    with torch.no_grad():
-        f(torch.ones(2))
-        torch.set_autocast_enabled("cuda", True)
-        try:
-            assert f(torch.ones(2))[0]
-        finally:
-            torch.set_autocast_enabled("cuda", False)
-    assert f.stats.captures == 0
+@pytest.mark.parametrize("device", [(), ("cuda",)])
+def test_autocast_of_another_device_is_asked_in_each_call(device: Any) -> None:
+    f = dvm.compile(lambda x: (torch.is_autocast_enabled(*device), x + 1))
+    with torch.no_grad(), dvm.stance("force_capture"):
+        for is_enabled in (False, False, True, True, False):
+            torch.set_autocast_enabled("cuda", is_enabled)
+            try:
+                assert f(torch.ones(2))[0] is is_enabled
+            finally:
+                torch.set_autocast_enabled("cuda", False)
+    assert (f.stats.captures, f.stats.hits) == (2, 3)

@@ -27,6 +27,7 @@ from dvm.magpy_capture.loops.recorded_loops import (
     RecordedLoop,
     all_turns,
     branches_on_values,
+    goes_through_settled,
     goes_through_text,
     is_of_constants,
     shape_of,
@@ -123,7 +124,7 @@ class Loops(LoopPart, LoopPolicy):
 
     def _is_wanted(self, turns: RecordedLoop) -> bool:
         known = self.known[turns.key]
-        if known.reason is not None:
+        if known.reason is not None or goes_through_settled(self.recording, turns):
             return False
         if known.rolled is not None:
             return True

@@ -12,13 +12,14 @@ from dvm.magpy_capture.objects.derived import SLOTS, field_of, inherited
 from dvm.magpy_capture.objects.layer import ObjectPart
 from dvm.magpy_capture.path.program import describe
 from dvm.magpy_capture.path.spec import refuse
-from dvm.magpy_capture.registry import ITERATED, LOOKED_UP, attributes_of
+from dvm.magpy_capture.registry import ITERATED, LOOKED_UP, attributes_of, is_settled
 from dvm.magpy_capture.values import (
     Abstract,
     CacheLock,
     DictValue,
     FunctionValue,
     Gone,
+    Host,
     Instance,
     Literal,
     Method,
@@ -44,7 +45,7 @@ CALLED = (*BOUND, *SLOTS, staticmethod, classmethod)
 class Instances(ObjectPart):
     """What attributes of instances are by the default rules of the language."""
 
-    needs = "heap ledger meanings program"
+    needs = "heap ledger meanings program varying"
 
     def content_of(self, value: Abstract, *methods: str) -> Abstract:
         """The container that an object is, for C code that runs these methods of it.
@@ -152,6 +153,8 @@ class Instances(ObjectPart):
             return self.program.step(step, register, name, key=(step, register, name))
 
         value = self.heap.reach(fetch, seen)
+        if isinstance(value, Host) and type(seen) in (int, float) and is_settled(base.cls):
+            value = self.varying.number(value.register, seen)
         base.attributes[name] = value
         return value
 

@@ -14,6 +14,7 @@ from collections.abc import Sequence as SequenceOf
 from typing import Any
 
 from dvm import _dvm, reasons
+from dvm.magpy_capture.libraries import is_empty
 from dvm.magpy_capture.path.graphs import Modes
 from dvm.magpy_capture.path.spec import refuse
 from dvm.magpy_capture.tensors.fresh import Order, c_order
@@ -213,7 +214,7 @@ class MaybeViews(TensorPart):
         if t.object is None or base.object is None:
             raise refuse(reasons.VIEW_COPY_ARRAY_NOT_SEEN)
         register = self.arrays.layout_register(base)
-        if t.object.size:
+        if not is_empty(t.object):
             is_view = bool(t.library.may_share(t.object, base.object))
             pair = (self.arrays.remade(t, register), register)
             self.program.guard("guard_overlap", *pair, is_view, key=pair)

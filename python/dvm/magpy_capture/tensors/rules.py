@@ -47,6 +47,9 @@ class Rules(Protocol):
     def written(self, function: Any, positional: list[Abstract], named: Named) -> list[Abstract]:
         """The arguments that a call of a function of the host writes into."""
 
+    def drawn_from(self, function: Any, positional: list[Abstract], named: Named) -> Any:
+        """The generator of random numbers that a call of it draws from, or None."""
+
     def is_opaque_class(self, cls: type) -> bool:
         """Whether operators on its arrays run the library's own code, on every call."""
 

@@ -13,7 +13,6 @@ from dvm import _dvm
 from dvm.annotating import NOTHING, PACKAGED, annotation_of
 from dvm.classes import is_mutable_class, lookup, mro_of
 from dvm.magpy_capture.libraries import (
-    DESCRIBING,
     ELEMENTWISE,
     EQUALS,
     FIELDS,
@@ -22,6 +21,8 @@ from dvm.magpy_capture.libraries import (
     NUMPY,
     SCALARS,
     UNCHANGING,
+    holds_objects,
+    is_describing,
     is_plain_array,
     is_scalar,
     owned,
@@ -107,12 +108,12 @@ def is_shared_draw(value: Any) -> bool:
 def is_pure_object(value: Any) -> bool:
     kind = type(value)
     if is_plain_array(value) or is_scalar(value):
-        return not value.dtype.hasobject
+        return not holds_objects(value)
     if kind is tuple or kind is frozenset:
         return all(is_pure_object(part) for part in value)
     if kind in PLAIN_TYPES or kind in imported("decimal", "Decimal"):
         return True
-    return isinstance(value, DESCRIBING)
+    return is_describing(value)
 
 
 def is_pure_class(value: Any) -> bool:

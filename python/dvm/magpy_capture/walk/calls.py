@@ -6,6 +6,7 @@ import functools
 import operator
 import sys
 import types
+import weakref
 from typing import Any
 
 from dvm import classes, reasons
@@ -42,6 +43,7 @@ from dvm.magpy_capture.registry import (
 from dvm.magpy_capture.values import (
     Abstract,
     Hidden,
+    Host,
     Instance,
     Literal,
     Method,
@@ -74,9 +76,9 @@ class Calls(WalkPart):
     """Asks those who may know what a call means, in order."""
 
     needs = (
-        "annotated caller containers contexts deques exceptions followed graph host_operations "
-        "identity instances lookups meanings memory methods opaque open_lists operator_events "
-        "outputs packages program randoms recorded rules sets"
+        "annotated caller containers contexts deques exceptions followed graph heap "
+        "host_operations identity instances lookups meanings memory methods opaque open_lists "
+        "operator_events outputs packages program randoms recorded rules sets"
     )
 
     def call(
@@ -93,6 +95,8 @@ class Calls(WalkPart):
             return self.call(callee.function, [*callee.positional, *positional], given, seen)
         if isinstance(callee, Instance) and callee.cls is functools.partial:
             return self.call_partial(callee, positional, named, seen)
+        if isinstance(callee, Host) and type(callee.object) is weakref.ref:
+            return self.referred(callee, seen)
         callee = self.program.by_identity(callee)
         if isinstance(callee, (Instance, Literal)) and called_by(callee.object) is not None:
             return self.rules.called_for_each(callee, positional, named, seen)
@@ -261,6 +265,12 @@ class Calls(WalkPart):
         return self.host_operations.host_call(
             self.program.constant(function), positional, named, seen
         )
+
+    def referred(self, reference: Host, seen: Any) -> Abstract:
+        """What a weak reference of the caller's gives: the object that is there in each call."""
+        register = reference.register
+        key = ("call", register)
+        return self.heap.reach(lambda: self.program.step("call", register, [], (), key=key), seen)
 
     # ---- partial, super
 

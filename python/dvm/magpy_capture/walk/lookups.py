@@ -234,11 +234,18 @@ class Lookups(WalkPart):
     def literal_attribute(self, base: Literal, name: str, seen: Any) -> Abstract:
         owner = base.object
         if isinstance(owner, types.ModuleType):
-            self.guard_module(owner, name)
+            found = class_attribute(type(owner), name)
+            getter = class_attribute(type(found), "__get__")
+            asked = self.instances.has_meaning(getter)  # of a property that is asked each time
+            self.guard_module(owner, name, found if asked else MISSING)
             scope = vars(owner)
-            if name not in scope:
+            if asked or name not in scope:
+                key = ("getattr", id(owner), name)
                 return self.heap.reach(
-                    lambda: self.program.step("getattr", self.program.constant(owner), name), seen
+                    lambda: self.program.step(
+                        "getattr", self.program.constant(owner), name, key=key
+                    ),
+                    seen,
                 )
             if is_constant(seen):  # math.pi: found with the functions beside it
                 self.program.guard_name(scope, name, seen)
@@ -278,14 +285,17 @@ class Lookups(WalkPart):
                 return ListValue([Literal(part) for part in parts], object=seen)
         raise refuse(reasons.ATTRIBUTE_OF, name, describe(base))
 
-    def guard_module(self, owner: types.ModuleType, name: str) -> None:
-        """The name is looked up in the module's own dict; a module may change its class."""
+    def guard_module(self, owner: types.ModuleType, name: str, known: Any) -> None:
+        """The name is looked up in the module's own dict; a module may change its class.
+
+        known: what its class has under the name, if it is known what that gives.
+        """
         cls = type(owner)
         self.program.guard_type(self.program.constant(owner), owner)
         if cls is not types.ModuleType:
             for method, plain in (("__getattribute__", types.ModuleType), (name, object)):
                 found = class_attribute(cls, method)
-                if found is not vars(plain).get(method, MISSING):
+                if found is not vars(plain).get(method, MISSING) and found is not known:
                     raise refuse(reasons.ATTRIBUTE_MODULE_CLASS, name, classes.name_of(cls))
                 self.instances.guard_class(cls, method, found)
 

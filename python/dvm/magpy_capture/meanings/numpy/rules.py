@@ -103,6 +103,9 @@ class NumpyRules(NumpyPart):
     def written(self, function: Any, positional: list[Abstract], named: Named) -> list[Abstract]:
         return self.written_arguments.written(function, positional, named)
 
+    def drawn_from(self, function: Any, positional: list[Abstract], named: Named) -> Any:
+        """Its generators are the owners of what draws (randoms.py)."""
+
     def is_opaque_class(self, cls: type) -> bool:
         return self.array_classes.is_opaque_class(cls)
 

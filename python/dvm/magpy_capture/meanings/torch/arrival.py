@@ -16,9 +16,11 @@ OPERATIONS = (
     "reductions",
     "products",
     "sources",
+    "draws",
     "modules",
     "in_place",
     "grad_modes",
+    "settings",
 )
 NAME = f"{__package__}.operations"
 

@@ -11,6 +11,7 @@ from dvm import _dvm, reasons
 from dvm.magpy_capture.libraries import LIBRARIES
 from dvm.magpy_capture.meanings.torch.layer import TorchPart
 from dvm.magpy_capture.path.spec import refuse
+from dvm.magpy_capture.values import Abstract, Literal
 
 #: what functions of PyTorch go by beside their arguments, and what it must be for them to mean what
 #: they do; those in FREE may be any, the same in each call
@@ -74,6 +75,16 @@ class TorchModes(TorchPart):
     def keeps_gradients(self) -> bool:
         """Whether the program keeps them where the lowering is."""
         return self.kept_at_entry and self.without == 0
+
+    def asked(self, function: Any, given: list[Abstract], seen: Any) -> Literal:
+        """What a function of torch tells of a mode: the same in each call of the path."""
+        self.guard_modes()
+        registers = [self.program.register_of(each) for each in given]
+        callee = self.program.constant(function)
+        answer = self.program.step("call", callee, registers, (), key=(callee, *registers))
+        self.program.guard("guard_value", answer, seen, key=(answer,))
+        return Literal(seen)
+
 
 
 __all__ = ["TorchModes"]

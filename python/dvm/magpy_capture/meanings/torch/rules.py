@@ -9,8 +9,8 @@ from collections.abc import Sequence as SequenceOf
 from typing import Any
 
 from dvm import _dvm, reasons
+from dvm.magpy_capture.meanings.torch.iteration import Operand, is_settled, order_of
 from dvm.magpy_capture.meanings.torch.layer import TorchPart
-from dvm.magpy_capture.path.graphs import same_shape
 from dvm.magpy_capture.path.program import describe
 from dvm.magpy_capture.path.spec import NotCapturable, refuse
 from dvm.magpy_capture.registry import Meaning
@@ -43,8 +43,8 @@ class TorchRules(TorchPart):
     """Asked for where a path has tensors (tensors/rules.py)."""
 
     needs = (
-        "arrays elementwise graph indexing layouts meanings opaque program sizes torch_modes"
-        " torch_tensors writes"
+        "arrays elementwise graph indexing layouts meanings opaque program sizes torch_modes "
+        "torch_tensors writes"
     )
 
     # ---- memory order
@@ -52,7 +52,7 @@ class TorchRules(TorchPart):
     def result_order(self, operands: SequenceOf[Tensor], rank: int) -> Order:
         """The order in memory that an elementwise op gives its result, as TensorIterator does.
 
-        Of two axes it is that of the first operand which is broadcast along neither.
+        It is that of the operands, or the one that iteration.py tells of.
         """
         if rank < 2:
             return c_order(rank)
@@ -60,47 +60,33 @@ class TorchRules(TorchPart):
         orders = [self.layouts.order_in_memory(t) for t in speaking]
         if orders == [c_order(t.rank) for t in speaking]:
             return c_order(rank)
-        if any(t.loose for t in speaking):
-            raise refuse(reasons.TORCH_ORDER, "an elementwise operation")
         shape = self.elementwise.common_shape(operands)
-        order = list(reversed(range(rank)))  # innermost first
-        for begin in range(1, rank):
-            place = begin
-            for before in reversed(range(begin)):
-                inner, outer = order[before], order[place]
-                lie = self._where_axes_lie(speaking, orders, shape, inner, outer)
-                if lie is not None and lie[0] > lie[1]:
-                    break
-                if lie is not None:
-                    order[before], order[place] = outer, inner
-                    place = before
-        return tuple(reversed(order))
+        laid = [self._operand(t, order, shape) for t, order in zip(speaking, orders, strict=True)]
+        open_axes = [axis for axis, dim in enumerate(shape) if dim.constant is None]
+        ones = frozenset(a for a, dim in enumerate(shape) if self.sizes.observed(dim) == 1)
+        if not is_settled(rank, laid, ones, open_axes):
+            for axis in open_axes:
+                self.sizes.is_not_one(shape[axis])
+        return order_of(rank, laid, ones)
 
-    def _where_axes_lie(
-        self,
-        operands: SequenceOf[Tensor],
-        orders: SequenceOf[Order],
-        shape: SequenceOf[_dvm.Dim],
-        *axes: int,
-    ) -> list[int] | None:
-        """The places in memory of axes of the result, in the first operand that has them all."""
-        for t, order in zip(operands, orders, strict=True):
-            lead = len(shape) - t.rank
-            own = [axis - lead for axis in axes if axis >= lead]
-            if len(own) == len(axes) and not any(
-                self._is_broadcast(t.shape[axis], shape[lead + axis]) for axis in own
-            ):
-                return [order.index(axis) for axis in own]
-        return None
+    def _operand(self, t: Tensor, order: Order, shape: SequenceOf[_dvm.Dim]) -> Operand:
+        lead, repeated = len(shape) - t.rank, self.layouts.repeated_axes(t)
+        along = frozenset(lead + axis for axis in range(t.rank) if repeated >> axis & 1)
+        single = frozenset(self.broadcast_axes(t, shape)) - along
+        return Operand(tuple(lead + axis for axis in order), single, along, t.contiguous)
 
-    def _is_broadcast(self, dim: _dvm.Dim, wanted: _dvm.Dim) -> bool:
-        """Whether an axis is; where the sizes do not tell, the path is for one answer."""
-        if same_shape([dim], [wanted]) or dim.constant == 1:
-            return dim.constant == 1 != wanted.constant
-        if self.sizes.observed(dim) != self.sizes.observed(wanted):
-            return self.sizes.is_one(dim)
-        self.sizes.require_equal(dim, wanted)
-        return False
+    def broadcast_axes(self, t: Tensor, shape: SequenceOf[_dvm.Dim]) -> list[int]:
+        """The axes of a result along which it is repeated, which the path then is for."""
+        lead, found = len(shape) - t.rank, []
+        for axis, own in enumerate(t.shape, lead):
+            if own == shape[axis]:
+                continue
+            if self.sizes.observed(own) == self.sizes.observed(shape[axis]):
+                self.sizes.require_equal(own, shape[axis])
+            else:
+                self.sizes.require_equal(own, self.graph.size(1))
+                found.append(axis)
+        return found
 
     def copied_order(self, t: Tensor) -> Order:
         """That of a copy in torch.preserve_format."""
@@ -235,10 +221,22 @@ class TorchRules(TorchPart):
     def set_attribute(self, base: Tensor, name: str, value: Abstract) -> None:
         raise refuse(reasons.SETTING_ATTRIBUTE, name, describe(base))
 
-    # ---- what only other libraries have
+    # ---- what torch computes itself
 
     def written(self, function: Any, positional: list[Abstract], named: Named) -> list[Abstract]:
-        return []
+        found: list[Abstract] = self._schemas().written(
+            self.indexing.plain, function, positional, named
+        )
+        return found
+
+    def drawn_from(self, function: Any, positional: list[Abstract], named: Named) -> Any:
+        return self._schemas().drawn_from(function, positional, named)
+
+    @staticmethod
+    def _schemas() -> Any:
+        return sys.modules[f"{__package__}.operations.schemas"]
+
+    # ---- what only other libraries have
 
     def written_at(self, function: Any, positional: list[Abstract]) -> bool:
         return False

@@ -26,7 +26,7 @@ from dvm.magpy_capture.values import (
 
 #: attributes that are the same for all tensors of a dtype and rank, on this machine, here
 TOLD = frozenset({"dtype", "ndim", "device", "layout", "is_sparse", "is_quantized", "itemsize"})
-TOLD_BESIDE = frozenset({"is_cuda", "is_meta", "is_mkldnn", "requires_grad", "is_nested"})
+TOLD_BESIDE = frozenset({"is_cpu", "is_cuda", "is_meta", "is_mkldnn", "requires_grad", "is_nested"})
 WISH = operator.attrgetter("requires_grad")
 
 

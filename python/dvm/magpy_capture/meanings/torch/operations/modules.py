@@ -14,7 +14,7 @@ from dvm import _dvm, reasons
 from dvm.magpy_capture.meanings.torch.layer import TorchPart
 from dvm.magpy_capture.path.program import describe
 from dvm.magpy_capture.path.spec import refuse
-from dvm.magpy_capture.registry import iterates, leads_to, looks_up, means
+from dvm.magpy_capture.registry import OF_KINDS, SETTLED, iterates, leads_to, looks_up, means
 from dvm.magpy_capture.values import (
     Abstract,
     DictValue,
@@ -29,23 +29,7 @@ from dvm.magpy_capture.values import (
 )
 from dvm.magpy_capture.values.kinds import class_attribute
 
-
-@means(torch.is_grad_enabled, torch.is_inference_mode_enabled)
-@means(torch.get_default_dtype, torch._C._get_tracing_state, torch._C._is_tracing)
-def mode(lower: TorchPart, *, seen: Any) -> Literal:
-    """What is guarded with all other modes."""
-    lower.torch_modes.guard_modes()
-    return Literal(seen)
-
-
-@means(torch.is_autocast_enabled)
-def is_autocast_enabled(
-    lower: TorchPart, device_type: Abstract = Literal(None), *, seen: Any
-) -> Literal:
-    """Of this machine's processor; of other devices, the default, no path is told."""
-    if lower.indexing.plain(device_type) != "cpu":
-        raise refuse(reasons.TORCH_FORM, "torch.is_autocast_enabled", "another device")
-    return mode(lower, seen=seen)
+SETTLED.add(nn.Module)
 
 
 @means(torch.distributed.is_initialized)
@@ -165,6 +149,10 @@ def part_of_module(lower: TorchPart, base: Instance, name: str, seen: Any) -> Ab
             found = lower.operators.attribute(base, table, held)
             return lower.operators.subscript(found, Literal(name), seen)
     raise refuse(reasons.ATTRIBUTE_OF, name, describe(base))
+
+
+OF_KINDS += [torch._C._has_torch_function, torch._C._has_torch_function_unary]
+OF_KINDS += [torch._C._has_torch_function_variadic, torch.is_floating_point, torch.is_tensor]
 
 
 @means(torch._C._has_torch_function_unary, torch._C._has_torch_function_variadic)

@@ -205,6 +205,19 @@ def broadcast_to(lower: TorchPart, input: Abstract, size: Abstract) -> Tensor:
     return expand(lower, input, size)
 
 
+@means(torch.functional.broadcast_tensors)
+def broadcast_tensors(lower: TorchPart, *tensors: Abstract) -> Sequence:
+    """Those that have the common shape are what they were."""
+    given = [tensor(lower, each) for each in tensors]
+    shape = lower.elementwise.common_shape(given)
+
+    def spread(t: Tensor) -> Tensor:
+        kept = t.rank == len(shape) and not lower.torch_rules.broadcast_axes(t, shape)
+        return t if kept else expanded(lower, t, shape)
+
+    return Sequence(list(map(spread, given)))
+
+
 # ---- parts
 
 
@@ -397,6 +410,8 @@ def indexed(lower: TorchPart, input: Tensor, key: Abstract, seen: Any) -> Tensor
     plain = [part if not isinstance(part, Tensor) else Literal(slice(None)) for part in parts]
     if any(isinstance(part, Tensor) and not part.is_integer for part in parts):
         raise refuse(reasons.TORCH_FORM, "x[key]", "a mask")
+    if any(isinstance(part, Tensor) and not part.rank for part in parts):
+        raise refuse(reasons.TORCH_FORM, "x[key]", "a tensor without axes, which makes a view")
     if any(isinstance(part, Literal) and part.object is Ellipsis for part in parts):
         raise refuse(reasons.TORCH_FORM, "x[key]", "an ellipsis beside tensors")
     if not lower.indexing.is_basic(plain):

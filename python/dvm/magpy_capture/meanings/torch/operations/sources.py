@@ -137,20 +137,27 @@ def fitting(lower: TorchPart, value: Abstract, seen: Any) -> Any:
 
 
 @means(torch.arange)
-def arange(lower: TorchPart, *given: Abstract, seen: Any, **options: Abstract) -> Tensor:
+def arange(lower: TorchPart, *given: Abstract, seen: Any, **options: Abstract) -> Abstract:
     """Whole numbers up to a size: from 0, or from another one on."""
+    named: Named = {name: options.pop(name) for name in ("start", "end", "step") if name in options}
     check_options(lower, options)
+    given = (*given, *named.values()) if list(named) in ([], ["end"], ["start", "end"]) else given
     start, end, step = (ZERO, given[0], ONE) if len(given) == 1 else (*given, ONE)[:3]
     numbers = [lower.torch_tensors.number(each) for each in (start, end, step)]
-    if any(lower.torch_tensors.kind_of(n) is not int for n in numbers) or numbers[2] != 1:
-        raise refuse(reasons.TORCH_FORM, "torch.arange", "floats, or steps")
+    by = numbers[2]
+    if any(lower.torch_tensors.kind_of(n) is not int for n in numbers) or not _is_step(by):
+        return lower.opaque.call(torch.arange, list(given), {**named, **options}, seen)
     first, last = (lower.indexing.dim_of(resolve(each)) for each in (start, end))
     if not lower.sizes.is_at_most(first, last):
         raise refuse(reasons.TORCH_FORM, "torch.arange", "an end before the start")
-    count = last - first
+    count = (last - first + (by - 1)) // by
     begin = first if first.constant is None else first.constant
-    made = lowered(lower, rows.arange, [(seen.dtype, [count])], begin, None, 1)
+    made = lowered(lower, rows.arange, [(seen.dtype, [count])], begin, None, by)
     return result(lower, made)
+
+
+def _is_step(number: Any) -> bool:
+    return type(number) is int and number > 0
 
 
 @means(torch.Tensor.item)
