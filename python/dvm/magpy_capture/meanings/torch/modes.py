@@ -86,5 +86,4 @@ class TorchModes(TorchPart):
         return Literal(seen)
 
 
-
 __all__ = ["TorchModes"]
