@@ -51,7 +51,8 @@ class TorchLibrary final : public capture::Library {
         is_grad_enabled_(is_grad_enabled),
         quiet_(quiet),
         no_states_(PyTuple_New(0)),
-        requires_grad_(PyUnicode_InternFromString("requires_grad")) {
+        requires_grad_(PyUnicode_InternFromString("requires_grad")),
+        version_(PyUnicode_InternFromString("_version")) {
     name = "torch";
     array_type = reinterpret_cast<PyTypeObject*>(tensor.ptr());
     scalar_type = nullptr;
@@ -184,6 +185,22 @@ class TorchLibrary final : public capture::Library {
         [&] { return py::object(py::handle(tensor).attr("copy_")(py::handle(value))); }));
     return static_cast<bool>(done);
   }
+  // None of a tensor that was made in inference mode.
+  std::optional<uint32_t> counted_writes(PyObject* tensor) const override {
+    const Ref version = Ref::steal(PyObject_GetAttr(tensor, version_));
+    const auto count = version ? PyLong_AsUnsignedLong(version.get()) : 0;
+    if (PyErr_Occurred() == nullptr) return static_cast<uint32_t>(count);
+    PyErr_Clear();
+    return {};
+  }
+  bool set_counted_writes(PyObject* tensor, uint32_t count) const override {
+    const Ref done = Ref::steal(given_back([&] {
+      const auto autograd = py::module_::import("torch").attr("_C").attr("_autograd");
+      return py::object(autograd.attr("_unsafe_set_version_counter")(
+          py::make_tuple(py::handle(tensor)), py::make_tuple(count)));
+    }));
+    return static_cast<bool>(done);
+  }
   bool writes_unlocked(PyObject*) const override { return true; }
 
   // Floating-point errors are nothing that torch tells of.
@@ -210,7 +227,7 @@ class TorchLibrary final : public capture::Library {
   PyTypeObject* parameter_;
   py::function elements_of_, is_grad_enabled_;
   py::tuple quiet_;
-  PyObject *no_states_, *requires_grad_;
+  PyObject *no_states_, *requires_grad_, *version_;
 };
 
 // (callables): what each of them returns, as a tuple.

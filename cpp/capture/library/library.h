@@ -125,6 +125,10 @@ class Library {
   virtual std::optional<Drawing> drawing_of(PyObject* method, size_t parameters) const = 0;
   // array[...] = value, as the library converts and broadcasts. False: a Python error is set.
   virtual bool write(PyObject* array, PyObject* value) const = 0;
+  // How many writes into an array it has counted; nothing where it counts none. And has it go on
+  // from that number. False: a Python error is set.
+  virtual std::optional<uint32_t> counted_writes(PyObject*) const { return {}; }
+  virtual bool set_counted_writes(PyObject*, uint32_t) const { return true; }
   // Whether it lets other threads run while it writes all of the array.
   virtual bool writes_unlocked(PyObject* array) const = 0;
 

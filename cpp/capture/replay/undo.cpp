@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <optional>
 #include <vector>
 
 #include "capture/library/extent.h"
@@ -37,8 +38,9 @@ void copy_bytes(std::byte* to, const std::byte* from, uint64_t set) {
 
 class Undo::Kept {
  public:
-  void open(PyObject* array, const Extent& extent) {
-    opened_.push_back({Ref::borrow(array), extent, false});
+  void open(PyObject* array, const Library& library) {
+    opened_.push_back({Ref::borrow(array), extent_of(library.view(array)), &library,
+                       library.counted_writes(array), false});
   }
 
   // The open memory that the bytes are part of; null: they are the replay's own.
@@ -67,17 +69,33 @@ class Undo::Kept {
                    block.kept[word]);
       }
     });
+    // Of two that share memory, and so their count, the first one knows what it was.
+    for (auto each = opened_.rbegin(); each != opened_.rend(); ++each) {
+      if (each->writes) count_again(*each);
+    }
   }
 
  private:
   struct Opened {
     Ref array;
     Extent extent;
-    bool is_kept;  // all that is between its first byte and its last
+    const Library* library;
+    std::optional<uint32_t> writes;  // that its library had counted
+    bool is_kept;                    // all that is between its first byte and its last
     bool holds(const Extent& other) const {
       return extent.begin <= other.begin && other.end <= extent.end;
     }
   };
+
+  // What made the replay give up may be an error, which stays.
+  static void count_again(const Opened& each) {
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    if (!each.library->set_counted_writes(each.array.get(), *each.writes)) {
+      PyErr_WriteUnraisable(each.array.get());
+    }
+    PyErr_Restore(type, value, traceback);
+  }
 
   Opened* opened(const std::byte* at) {
     for (Opened& each : opened_) {
@@ -176,7 +194,7 @@ void Undo::open(PyObject* object) {
   const Library* const library = library_of(object);
   if (library == nullptr) return;  // a list, of which turns tell by themselves
   if (kept_ == nullptr) kept_ = std::make_unique<Kept>();
-  kept_->open(object, extent_of(library->view(object)));
+  kept_->open(object, *library);
 }
 
 void Undo::keep_elsewhere(std::byte* at, int64_t bytes) {

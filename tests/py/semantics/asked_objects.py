@@ -14,7 +14,7 @@ from typing import Any
 from semantics.world import World, case, floats
 
 
-class Kind(str, enum.Enum):
+class Kind(enum.StrEnum):
     ONE = "one"
     TWO = "two"
     THREE = "three"
@@ -359,7 +359,8 @@ def generators_that_are_left(w: World) -> None:
         @w.compiled
         def f(x, made=made):
             waiting = zip([1.0], made(x))
-            return [a * b for a, b in waiting][0]
+            products = [a * b for a, b in waiting]
+            return products[0]
 
         for _ in range(3):
             w(f, floats(3))
@@ -396,7 +397,7 @@ class Output(collections.OrderedDict):
         return dict(self.items())[key] if isinstance(key, str) else self.to_tuple()[key]
 
     def to_tuple(self) -> tuple[Any, ...]:
-        return tuple(self[key] for key in self.keys())  # noqa: SIM118
+        return tuple(self[key] for key in self.keys())
 
 
 @case
@@ -406,7 +407,7 @@ def ordered_dicts_with_items_of_their_own(w: World) -> None:
         made = Output()
         made["a"] = x
         made["b"] = x * 2
-        return made[0] + made["b"], made
+        return made[0] + made["b"], made, isinstance(made, Kind)
 
     for _ in range(3):
         w(f, floats(3))

@@ -50,7 +50,7 @@ class Seen:
     written: list[int] = field(default_factory=list)
     #: what modules and numbers beside tensors are, and the generator of random numbers
     state: Any = None
-    random: bytes = b""
+    random: int = 0
     values: list[torch.Tensor] = field(default_factory=list)
 
     def difference(self, other: Seen) -> str:
@@ -72,7 +72,7 @@ def unlike(mine: torch.Tensor, theirs: torch.Tensor) -> str:
         mine, theirs = (torch.zeros(t.shape) if t.is_meta else t.to_dense() for t in (mine, theirs))
     if mine.is_quantized:
         mine, theirs = mine.dequantize(), theirs.dequantize()
-    if torch.allclose(mine, theirs, rtol, atol, equal_nan=True):
+    if torch.allclose(mine.flatten(), theirs.flatten(), rtol, atol, equal_nan=True):
         return ""
     return f"{mine.tolist()} instead of {theirs.tolist()}"
 
@@ -94,7 +94,7 @@ def observe(function: Function, arguments: list[Any], beside: Callable[[], Any] 
     seen.structure = structure_of(made)
     left = [arguments, beside()]
     seen.state = structure_of(left)
-    seen.random = torch.get_rng_state().numpy().tobytes()
+    seen.random = hash(torch.get_rng_state().numpy().tobytes())
     given_and_made = [*given, *tensors_in(made), *tensors_in(left)]
     seen.layouts = [layout_of(t) for t in given_and_made]
     ids = [id(t) for t in given_and_made]

@@ -12,7 +12,7 @@ import pytest
 import torch
 from torch import nn
 
-import dvm
+import dvm.torch
 from dvm.torch.modules import CompiledModule
 
 
@@ -57,7 +57,9 @@ def test_calls_that_keep_gradients_go_through_torch() -> None:
     wanted = copy.deepcopy(module)
     wanted.zero_grad()
     wanted(x).sum().backward()
-    torch.testing.assert_close(module.inner.weight.grad, wanted.inner.weight.grad)
+    torch.testing.assert_close(
+        module.inner.weight.grad, wanted.inner.weight.grad, rtol=1e-3, atol=1e-4
+    )
     assert stats_of(made).calls == 0
     report = dvm.explain(made)(x)
     assert [graph.kind for graph in report.graphs] == ["forward"]
@@ -65,9 +67,10 @@ def test_calls_that_keep_gradients_go_through_torch() -> None:
     for parameter in module.parameters():
         parameter.requires_grad_(False)
     module.eval()
-    for _ in range(2):
+    for _ in range(3):  # of which one finds out that Dynamo has come
         torch.testing.assert_close(made(x), module(x))
-    assert stats_of(made).hits == 1
+    assert stats_of(made).captures == 1
+    assert stats_of(made).hits >= 1
 
 
 def test_calls_that_are_refused_go_through_torch_and_others_do_not() -> None:
@@ -138,3 +141,21 @@ def test_a_compiled_module_is_followed_by_torch_compile() -> None:
     f = torch.compile(lambda x: made(x) + 1, backend="eager", fullgraph=True)
     x = torch.rand(3, 4)
     torch.testing.assert_close(f(x), made.original(x) + 1)
+
+
+def test_modules_that_are_made_on_the_way_where_dynamo_tags_them() -> None:
+    dvm.torch.compile(nn.Linear(3, 3))(torch.ones(2, 3))
+    layers = nn.ModuleList(nn.Linear(4, 4) for _ in range(3))
+
+    def some(x: torch.Tensor) -> torch.Tensor:
+        for layer in layers[:2]:
+            x = layer(x)
+        return x
+
+    f = dvm.compile(some)
+    with torch.no_grad():
+        for rows in (3, 1, 4, 5):
+            x = torch.rand(rows, 4)
+            torch.testing.assert_close(f(x), some(x))
+    assert f.stats.captures == 1
+    assert f.stats.hits >= 2

@@ -23,16 +23,19 @@ PROGRAMS = int(os.environ.get("DVM_TORCH_PROGRAMS", "16"))
 CALLS = 8
 
 
-def arguments(choices: Choices, columns: int, call: int) -> list[Any]:
-    """x, y, v, flag; two sets of them that are drawn alike are equal."""
-    rows = choices.pick((3, 2, 3, 1, 5, 0)) if call > 1 else 3
-    dtype = choices.pick((torch.float32,) * 6 + (torch.float64, torch.bfloat16))
-    layout = LAYOUTS[0] if call < 2 else choices.pick(LAYOUTS[:4])
+def arguments(form: Choices, choices: Choices, columns: int, call: int) -> list[Any]:
+    """x, y, v, flag; two sets of them that are drawn alike are equal.
+
+    form: their dtype, layout and how they lie to each other; choices: rows and values.
+    """
+    dtype = form.pick((torch.float32,) * 6 + (torch.float64, torch.bfloat16))
+    layout = LAYOUTS[0] if call < 2 else form.pick((LAYOUTS[0], *LAYOUTS[:4]))
+    kind = form.weighted(
+        {"apart": 16, "same": 1, "view": 1, "overlapping": 1, "row": 1, "detached": 1}
+    )
+    rows = choices.pick((3, 2, 3, 1, 5, 0, 4)) if call > 1 else 3
     size, seed = (rows, columns), choices.integer(0, 10**6)
     x = layout(lambda shape: values(shape, dtype, seed), size)
-    kind = choices.weighted(
-        {"apart": 12, "same": 1, "view": 1, "overlapping": 1, "row": 1, "detached": 1}
-    )
     y = layout(lambda shape: values(shape, dtype, seed + 1), size)
     v = values((columns,), dtype, seed + 2)
     if kind == "same":
@@ -59,18 +62,26 @@ def difference(seed: int) -> tuple[str, Any]:
     source = written(choices, has_module)
     compiled = dvm.compile(function_of(source, f"<torch program {seed}>", ours))
     eager = function_of(source, f"<torch program {seed}>", plain)
+    stance = "default" if seed % 8 == 7 else "force_capture"
     columns = COLUMNS if has_module or choices.chance(60) else 0
+    form = 0
     for call in range(CALLS):
-        if ours is not None and plain is not None and call > 2 and choices.chance(60):
+        if ours is not None and plain is not None and call > 2 and choices.chance(40):
             change = choices.pick(CHANGES)
             for module in (ours, plain):
                 torch.manual_seed(call)
                 change(module)
+        form = form if choices.chance(60) else choices.integer(0, 10**9)
         drawn = choices.integer(0, 10**9)
-        given = [arguments(seeded((seed, drawn)), columns or 3 + call % 2, call) for _ in range(2)]
+        given = [
+            arguments(seeded((seed, form)), seeded((seed, drawn)), columns or 3 + call % 2, call)
+            for _ in range(2)
+        ]
         enabled = choices.chance(10)
-        with torch.set_grad_enabled(enabled):
+        with torch.set_grad_enabled(enabled), dvm.stance(stance):
+            torch.manual_seed(call)
             wanted = observe(eager, given[0], lambda: plain)
+            torch.manual_seed(call)
             found = observe(compiled, given[1], lambda: ours).difference(wanted)
         if found:
             return f"seed {seed}, call {call}: {found}\n{source}", compiled

@@ -133,12 +133,20 @@ class Writes(TensorPart):
         self.rules.check_overlap(t, value)
         if self._is_copy(t, value):
             if self._holds_it(t, value):
-                t.storage.uncounted += 1
+                self.count(t)
                 return
             before = value.storage.content
             self.write_part(PartWrite(t, lambda: self._part_copied(value, before, t), value))
             return
         self.assign(t, self.fitted(self.elementwise.cast(value, t.dtype), t))
+
+    def count(self, t: Tensor) -> None:
+        """Note a write that changes nothing."""
+        self.memory.may_write(t)
+        if t.storage.external:
+            self.program.guard("guard_writeable", t.storage.register, True)
+        t.storage.version += 1
+        t.storage.uncounted += 1
 
     def _is_copy(self, t: Tensor, value: Tensor) -> bool:
         """Whether what is written is an array of the caller's, or a part of one, as it is then."""
@@ -149,11 +157,9 @@ class Writes(TensorPart):
         return all(size.constant == 1 or size == wanted for size, wanted in sizes)
 
     def _holds_it(self, t: Tensor, value: Tensor) -> bool:
-        """Whether it is what was just written there: `x[i] += 1` stores the view once more."""
-        writes = t.storage.writes
-        if value.storage is not t.storage or not writes or writes[-1].view is not value:
-            return False
-        if any(write.key >= 0 for write in writes):
+        """Whether it is what is there already: `x[i] += 1` stores the view that it wrote."""
+        storage = t.storage
+        if value.storage is not storage or any(write.key >= 0 for write in storage.writes):
             return False
         return self.arrays.value_of(t) == self.fitted(value, t)
 

@@ -343,6 +343,25 @@ def recursive() -> Made:
 
 
 @case
+def a_copy_of_the_program() -> Made:
+    """Deep copies and pickles of what the program is given, made between calls."""
+    module = Layer().eval()
+
+    def program(m: Any, x: Any) -> Any:
+        return m(x), m.first.weight is module.first.weight
+
+    def copied() -> Any:
+        other = copy.deepcopy(module)
+        other.first.weight.data.add_(1)
+        return other, grid()
+
+    def pickled() -> Any:
+        return pickle.loads(pickle.dumps(module)), grid()
+
+    return program, calls_of(lambda: (module, grid()), copied, pickled)
+
+
+@case
 def a_bound_method() -> Made:
     holder = Holder()
     return holder.__call__, each(grid()), lambda: (holder.weight, holder.calls)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import itertools
 import warnings
+from typing import Any
 
 import torch
 from torch import nn
+from torch._subclasses.fake_tensor import FakeTensorMode
 
 from torch_native.cases import (
     Calls,
@@ -118,6 +120,85 @@ return x.norm(), x.min(0)
 return x.chunk(2), x.unbind()
 """
 table("sizes", "x", EMPTY, OF_EMPTY)
+
+
+class Wrapped(torch.Tensor):
+    """Has another tensor within, to which each op goes, and is doubled by addition."""
+
+    inner: torch.Tensor
+
+    @staticmethod
+    def __new__(cls, inner: torch.Tensor) -> Any:
+        made = torch.Tensor._make_wrapper_subclass(cls, inner.shape, dtype=inner.dtype)
+        made.inner = inner
+        return made
+
+    @classmethod
+    def __torch_dispatch__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        def bare(each: Any) -> Any:
+            return each.inner if isinstance(each, Wrapped) else each
+
+        made = func(*map(bare, args), **(kwargs or {}))
+        return made * 2 if func is torch.ops.aten.add.Tensor else made
+
+
+@case
+def subclasses_that_dispatch() -> Made:
+    return (lambda x: x + 1), calls_of(lambda: (grid(),), lambda: (Wrapped(grid()).detach(),))
+
+
+@case
+def wrapped_tensors() -> Made:
+    def program(x: Any) -> Any:
+        return Wrapped(x) + 1, x * 2
+
+    return program, each(grid())
+
+
+@case
+def fake_tensors() -> Made:
+    """Whose values nobody knows."""
+
+    def program(x: Any) -> Any:
+        y = (x @ x.t()).sum(0) * 2
+        return tuple(y.shape), y.dtype, type(y).__name__
+
+    def fake() -> Any:
+        return (FakeTensorMode().from_tensor(grid()),)
+
+    def seen(x: Any) -> Any:
+        return program(x[0])
+
+    return seen, calls_of(lambda: ((grid(),),), lambda: (Held(fake()),), lambda: ((grid(4),),))
+
+
+class Held:
+    """Something that holds a tensor and is none that is looked into."""
+
+    def __init__(self, held: Any) -> None:
+        self.held = held
+
+    def __getitem__(self, place: int) -> Any:
+        return self.held[place]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Held)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+@case
+def nested_tensors() -> Made:
+    def program(x: Any) -> Any:
+        y = x * 2
+        return [each.clone() for each in y.unbind()]
+
+    def nested() -> Any:
+        return torch.nested.nested_tensor([grid(), grid(3)], layout=torch.jagged)
+
+    return (lambda x: program(x[0])), calls_of(
+        lambda: (Held((grid(),)),), lambda: (Held((nested(),)),)
+    )
 
 
 @case

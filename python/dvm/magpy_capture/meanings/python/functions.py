@@ -203,7 +203,9 @@ class PythonFunctions(PythonPart):
         for name in ("__class__", "__getattribute__"):
             found = class_attribute(cls, name)
             plain = [vars(each).get(name) for each in (object, BaseException)]
-            if found is None or not any(found is each for each in plain):
+            plain.append(inherited(cls, name))
+            known = any(found is each for each in plain) or self.instances.has_meaning(found)
+            if found is None or not known:
                 raise refuse(reasons.ISINSTANCE_OBJECT_OWN, name)
             self.instances.guard_class(cls, name, found)
 

@@ -96,7 +96,7 @@ class Opaque(PythonPart):
         copies = {id(target): self.writable(function, target, arguments) for target in targets}
         copies |= self._shared_for_good(arguments, seen)
         registers = [self.given_register(argument, copies) for argument in arguments]
-        callee = self.program.constant(function)
+        callee = self.program.constant(self.rules.as_called(function))
         self.graph.opaque_calls.append((name_of(function), self.program.at))
         if raises:
             made = self.program.step("raises", callee, registers, tuple(named), type(seen))
@@ -142,6 +142,8 @@ class Opaque(PythonPart):
             return -1
         if not isinstance(target, Tensor) or target.is_scalar or target.object is None:
             raise refuse(reasons.WRITES_INTO, name_of(function), describe(target))
+        if target.storage.wants_gradient:
+            raise refuse(reasons.GRADIENTS)
         for part in self.parts_of(arguments):
             if isinstance(part, Tensor) and part is not target and part.storage is target.storage:
                 raise refuse(reasons.READS_WHAT_IT_WRITES, name_of(function))

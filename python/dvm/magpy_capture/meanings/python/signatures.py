@@ -64,10 +64,8 @@ class Signatures(PythonPart):
 
     def _code(self, register: int, function: Any, value: Abstract) -> types.CodeType:
         """The code of the function, or of the innermost one that it says that it wraps."""
-        while True:
-            held = getattr(function, "__dict__", INSTEAD)
-            if not isinstance(function, types.FunctionType) or INSTEAD & set(held):
-                raise refuse(reasons.FUNCTION_OF, "signature", describe(value))
+        while isinstance(function, types.FunctionType) and not INSTEAD & vars(function).keys():
+            held = vars(function)
             self.program.guard_type(register, function)
             table = self._part(register, "__dict__")
             self.program.guard("guard_keys", table, tuple(held), key=(table,))
@@ -75,6 +73,7 @@ class Signatures(PythonPart):
                 self.program.guard_is(self._part(register, "__code__"), function.__code__)
                 return function.__code__
             register, function = self._part(register, "__wrapped__"), held["__wrapped__"]
+        raise refuse(reasons.FUNCTION_OF, "signature", describe(value))
 
     def _part(self, register: int, name: str) -> int:
         return self.program.step("getattr", register, name, key=("getattr", register, name))

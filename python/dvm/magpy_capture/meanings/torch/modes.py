@@ -42,6 +42,17 @@ class TorchModes(TorchPart):
 
     needs = "graph program"
 
+    def __init__(self) -> None:
+        self.without = 0  # managers that keep none, which are open
+        self._kept_at_entry: bool | None = None
+
+    @property
+    def kept_at_entry(self) -> bool:
+        """Whether they are kept where the call is, whose modes the lowering has."""
+        if self._kept_at_entry is None:
+            self._kept_at_entry = bool(sys.modules["torch"].is_grad_enabled())
+        return self._kept_at_entry
+
     def guard_modes(self) -> None:
         """Refuses a path under modes that change what functions mean.
 
@@ -60,6 +71,11 @@ class TorchModes(TorchPart):
             if name not in FREE and answer != plain:
                 raise refuse(reasons.TORCH_FORM, "a function of torch", name)
 
+    @property
+    def keeps_gradients(self) -> bool:
+        """Whether the program keeps them where the lowering is."""
+        return self.kept_at_entry and self.without == 0
+
     def asked(self, function: Any, given: list[Abstract], seen: Any) -> Literal:
         """What a function of torch tells of a mode: the same in each call of the path."""
         self.guard_modes()
@@ -69,9 +85,6 @@ class TorchModes(TorchPart):
         self.program.guard("guard_value", answer, seen, key=(answer,))
         return Literal(seen)
 
-    def refuse_gradient(self, tensor: Any) -> None:
-        if tensor.requires_grad and sys.modules["torch"].is_grad_enabled():
-            raise refuse(reasons.GRADIENTS)
 
 
 __all__ = ["TorchModes"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import sys
 from collections.abc import Sequence as SequenceOf
@@ -16,6 +17,23 @@ from dvm.magpy_capture.registry import Meaning
 from dvm.magpy_capture.tensors.fresh import Order, c_order
 from dvm.magpy_capture.tensors.indexing import index_parts
 from dvm.magpy_capture.values import Abstract, Named, Tensor, resolve
+
+
+@functools.cache
+def without_gradients(function: Any) -> Any:
+    """The function as it is within torch.no_grad()."""
+
+    @functools.wraps(function)
+    def called(*args: Any, **kwargs: Any) -> Any:
+        set_grad = sys.modules["torch"]._C._set_grad_enabled
+        set_grad(False)
+        try:
+            return function(*args, **kwargs)
+        finally:
+            set_grad(True)
+
+    return called
+
 
 #: (kind of operator, operator of the language) -> what it means; filled by `operations`
 OPERATORS: dict[tuple[str, str], Meaning] = {}
@@ -116,10 +134,19 @@ class TorchRules(TorchPart):
             self.program.guard("guard_value", own, size, key=(own,))
         return [self.graph.size(size) for size in seen.shape]
 
-    def met(self, seen: Any) -> None:
-        """A tensor comes into the path."""
+    def met(self, seen: Any) -> bool:
+        """A tensor comes into the path: its signature tells of it where gradients are kept."""
         self.torch_modes.guard_modes()
-        self.torch_modes.refuse_gradient(seen)
+        return self.torch_modes.kept_at_entry and bool(seen.requires_grad)
+
+    @property
+    def keeps_gradients(self) -> bool:
+        return self.torch_modes.keeps_gradients
+
+    def as_called(self, function: Any) -> Any:
+        """The call keeps no gradients where the program's does not."""
+        without = self.torch_modes.kept_at_entry and not self.torch_modes.keeps_gradients
+        return without_gradients(function) if without else function
 
     def write(
         self, target: Abstract, value: Abstract, operands: SequenceOf[Abstract] = ()
@@ -177,6 +204,9 @@ class TorchRules(TorchPart):
     # ---- parts
 
     def subscript(self, base: Tensor, key: Abstract, seen: Any) -> Abstract:
+        places = [part for part in index_parts(key) if isinstance(part, Tensor)]
+        if places and all(place.rank == 0 and place.dtype != "bool" for place in places):
+            raise refuse(reasons.TORCH_FORM, "x[key]", "a number in a tensor, which gives a view")
         meaning = OPERATORS["subscript", "[]"]
         try:
             made: Abstract = meaning(self.meanings.holder(meaning), base, key, seen)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 import torch
@@ -34,6 +35,10 @@ def in_place(compute: Meaning) -> Meaning:
         lower.torch_rules.write(x, made, [*given, *named.values()])
         return x
 
+    own = inspect.signature(compute)
+    told = inspect.Parameter("seen", inspect.Parameter.KEYWORD_ONLY)
+    parameters = [each for each in own.parameters.values() if each.name != "seen"]
+    meaning.__signature__ = own.replace(parameters=[*parameters, told])  # type: ignore[attr-defined]
     return meaning
 
 
@@ -57,4 +62,8 @@ def fill(lower: TorchPart, input: Abstract, value: Abstract) -> Tensor:
 def copy(
     lower: TorchPart, input: Abstract, src: Abstract, non_blocking: Abstract = Literal(False)
 ) -> Tensor:
-    return fill(lower, input, tensor(lower, src))
+    x, source = tensor(lower, input), tensor(lower, src)
+    if source is not x:
+        return fill(lower, x, source)
+    lower.writes.count(x)
+    return x

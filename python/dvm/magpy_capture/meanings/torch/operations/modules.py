@@ -110,6 +110,18 @@ def guard_unhooked(lower: TorchPart, module: Instance) -> None:
         lower.python.outcome(lower.operators.attribute(module, name, own[name]), False)
 
 
+def follow_tagging(init: Any) -> None:
+    """Let Dynamo's `nn.Module.__init__` be the one that it replaced.
+
+    Its tag tells Dynamo that a module was made while a program ran; it does without.
+    """
+    own = inspect.getclosurevars(init).nonlocals["init"]
+
+    @leads_to(init, lambda _: own)
+    def replaced(_lower: TorchPart, _module: Instance) -> Literal:
+        return Literal(own)
+
+
 def submodules(lower: TorchPart, base: Instance) -> DictValue:
     """`base._modules`."""
     found = lower.operators.attribute(base, "_modules", base.object._modules)

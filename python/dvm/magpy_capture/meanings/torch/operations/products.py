@@ -293,6 +293,8 @@ def batch_norm(
     if lower.indexing.plain(training) or is_none(running_mean) or is_none(running_var):
         raise refuse(reasons.TORCH_FORM, "batch_norm", "statistics of the batch")
     x = tensor(lower, input)
+    if x.rank < 2:
+        raise refuse(reasons.TORCH_FORM, "batch_norm", "no axis of channels")
     if x.order != c_order(x.rank):
         raise refuse(reasons.TORCH_ORDER, "batch_norm")
     for each in (running_mean, running_var, weight, bias):
