@@ -295,6 +295,14 @@ def to(lower: TorchPart, input: Abstract, *given: Abstract, **named: Abstract) -
     return x if wanted is None else cast(lower, x, wanted)
 
 
+@means(torch.Tensor.type_as)
+def type_as(lower: TorchPart, input: Abstract, other: Abstract) -> Tensor:
+    like = resolve(other)
+    if not isinstance(like, Tensor):
+        raise refuse(reasons.TORCH_FORM, "x.type_as", "no tensor")
+    return cast(lower, input, getattr(torch, like.dtype))
+
+
 @means(torch.clone, torch.Tensor.clone)
 def clone(
     lower: TorchPart, input: Abstract, *, memory_format: Abstract = NONE, seen: Any

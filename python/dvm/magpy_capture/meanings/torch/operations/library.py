@@ -15,6 +15,7 @@ from dvm.magpy_capture.libraries import join
 from dvm.magpy_capture.library import DTYPES
 from dvm.magpy_capture.meanings.torch.operations import schemas
 
+DTYPES["bfloat16"] = "bf16"  # which NumPy has not
 #: dtype of torch -> as DTYPES names it
 NAMES: dict[torch.dtype, str] = {
     getattr(torch, name): name for name in DTYPES if isinstance(getattr(torch, name), torch.dtype)
@@ -211,7 +212,8 @@ class Torch:
     @staticmethod
     def number(literal: Any, dtype: str) -> Any:
         """As an array of NumPy's, which has the bits that torch gives it."""
-        return torch.tensor(literal).to(TORCH_DTYPES[dtype]).numpy()
+        rounded = torch.tensor(literal).to(TORCH_DTYPES[dtype])
+        return (rounded.float() if dtype == "bfloat16" else rounded).numpy()
 
 
 TORCH = Torch()

@@ -53,7 +53,9 @@ class Told:
 
     #: places and names of the arguments that it may write
     written: tuple[tuple[int, str], ...] = ()
-    #: of the argument without which it neither draws nor writes statistics
+    #: those in which it keeps statistics
+    statistics: tuple[tuple[int, str], ...] = ()
+    #: of the argument without which it neither draws nor keeps statistics
     training: tuple[int, str] | None = None
     draws: bool = False
     #: whether it gives tensors, or a truth about them, and does nothing that is not told here
@@ -95,15 +97,17 @@ def _told(name: str, schemas: list[Any]) -> Told:
     draws = torch.Tag.nondeterministic_seeded in tags
     if torch.Tag.inplace_view in tags or not (draws or all(map(_takes_tensors, schemas))):
         return UNKNOWN
-    written: set[tuple[int, str]] = set()
+    written, statistics = set[tuple[int, str]](), set[tuple[int, str]]()
     training = None
     for schema in schemas:
         for place, argument in enumerate(schema.arguments):
             if argument.name in TRAINING:
                 training = place, argument.name
-            if _is_written(argument) or argument.name in STATISTICS:
+            if _is_written(argument):
                 written.add((place, argument.name))
-    return Told(tuple(sorted(written)), training, draws, True)
+            elif argument.name in STATISTICS:
+                statistics.add((place, argument.name))
+    return Told(tuple(sorted(written)), tuple(sorted(statistics)), training, draws, True)
 
 
 def _is_op(schema: Any) -> bool:
@@ -158,13 +162,14 @@ def written(
     plain: gives the object that a value is in each call of the path.
     """
     for name in REFUSED & set(named):
-        if plain(named[name]) not in (None, False):
+        value = resolve(named[name])
+        if isinstance(value, Tensor) or plain(value) not in (None, False):
             raise refuse(reasons.TORCH_FORM, name_of(function), name)
-    found = [
-        _given(argument, positional, named)
-        for argument in told(function).written
-        if argument[1] not in STATISTICS or _trains(function, positional, named)
-    ]
+    known = told(function)
+    kept = [_given(argument, positional, named) for argument in known.statistics]
+    if any(isinstance(each, Tensor) for each in kept) and _trains(function, positional, named):
+        raise refuse(reasons.TORCH_WRITE)  # which torch does not even count
+    found = [_given(argument, positional, named) for argument in known.written]
     return [each for each in found if isinstance(each, (Tensor, Host))]
 
 

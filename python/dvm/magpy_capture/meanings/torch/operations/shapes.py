@@ -212,8 +212,10 @@ def broadcast_tensors(lower: TorchPart, *tensors: Abstract) -> Sequence:
     shape = lower.elementwise.common_shape(given)
 
     def spread(t: Tensor) -> Tensor:
-        kept = t.rank == len(shape) and not lower.torch_rules.broadcast_axes(t, shape)
-        return t if kept else expanded(lower, t, shape)
+        repeated = lower.torch_rules.broadcast_axes(t, shape)
+        for axis in repeated:  # else it would be the tensor itself
+            lower.sizes.is_not_one(shape[axis])
+        return t if t.rank == len(shape) and not repeated else expanded(lower, t, shape)
 
     return Sequence(list(map(spread, given)))
 

@@ -160,6 +160,18 @@ def _is_step(number: Any) -> bool:
     return type(number) is int and number > 0
 
 
+@means(torch.empty)
+def empty(lower: TorchPart, *size: Abstract, seen: Any, **options: Abstract) -> Abstract:
+    """Whatever is in the memory that torch finds."""
+    check_options(lower, options)
+    return lower.opaque.call(torch.empty, list(size), options, seen)
+
+
+@means(torch.Tensor.tolist)
+def to_list(lower: TorchPart, input: Abstract, *, seen: Any) -> Abstract:
+    return lower.opaque.call(torch.Tensor.tolist, [tensor(lower, input)], {}, seen)
+
+
 @means(torch.Tensor.item)
 def item(lower: TorchPart, input: Abstract, *, seen: Any) -> Abstract:
     """The one element as a number of Python's."""
