@@ -32,7 +32,6 @@ UNARY = (
     "1 - {}",
     "{}.clone()",
     "{}.float()",
-    "{}.double()",
     "F.silu({})",
     "{} / 4",
     "torch.tanh({})",
