@@ -6,11 +6,13 @@
 
 #include "bindings/bindings.h"
 #include "bindings/recording.h"
+#include "capture/cpython311/exits.h"
 #include "capture/cpython311/frame_view.h"
 #include "capture/path/reasons.h"
 #include "capture/record/leaves.h"
 #include "capture/record/python_objects.h"
 #include "capture/record/recorder.h"
+#include "capture/record/trampolines.h"
 #include "core/graph/references.h"
 
 namespace py = pybind11;
@@ -177,6 +179,18 @@ py::tuple peek(const py::object& object) {
                         to_tuple(f.locals, f.code->co_nlocalsplus), to_tuple(f.stack, f.depth));
 }
 
+// The names that are asked for where a generator is closed that has no more to do then.
+py::tuple asked_by_exit([[maybe_unused]] const py::object& code) {
+#if DVM_CAPTURE
+  if (const auto names = capture::asked_by_exit(reinterpret_cast<PyCodeObject*>(code.ptr()))) {
+    py::tuple asked(names->size());
+    for (size_t i = 0; i < names->size(); ++i) asked[i] = py::handle((*names)[i]);
+    return asked;
+  }
+#endif
+  return py::tuple();
+}
+
 }  // namespace
 
 py::dict to_python(const core::Recording& recording) {
@@ -202,6 +216,7 @@ void bind_recording(py::module_& module) {
   module.attr("Dropped") = py::handle(reinterpret_cast<PyObject*>(capture::dropped_type()));
   module.def("record", record);
   module.def("is_leaf", [](py::handle callable) { return capture::is_leaf(callable.ptr()); });
+  module.def("asked_by_exit", asked_by_exit);
   module.def("peek", peek);
   module.def("set_leaf_packages", &capture::set_leaf_packages);
   module.def("set_leaves", [](const py::iterable& callables) {
@@ -212,6 +227,13 @@ void bind_recording(py::module_& module) {
       former.append(py::handle(leaf.get()));
     }
     return former;
+  });
+  module.def("set_trampolines", [](const std::vector<std::pair<py::object, py::object>>& pairs) {
+    std::vector<capture::Trampoline> all;
+    for (const auto& [function, asks] : pairs) {
+      all.push_back({Ref::borrow(function.ptr()), Ref::borrow(asks.ptr())});
+    }
+    capture::set_trampolines(std::move(all));
   });
 }
 

@@ -481,7 +481,7 @@ void bind_torch_graph(py::module_& module) {
              py::arg("forward_mode"), py::arg("examples"));
   if (PyModule_AddFunctions(module.ptr(), torch_functions) < 0) throw py::error_already_set();
   module.def("capture_torch", &capture_torch, py::arg("tensor"), py::arg("parameter"),
-             py::arg("elements_of"), py::arg("is_grad_enabled"));
+             py::arg("elements_of"), py::arg("is_grad_enabled"), py::arg("quiet"));
   module.def("is_plain_tensor", [](py::handle tensor) {
     runtime::BufferView view;
     return view_tensor(tensor.ptr(), view) && !is_negated(tensor.ptr());

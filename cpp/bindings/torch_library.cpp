@@ -45,10 +45,11 @@ constexpr char kElements[core::kDTypeCount] = {};
 class TorchLibrary final : public capture::Library {
  public:
   TorchLibrary(const py::type& tensor, const py::type& parameter, const py::function& elements_of,
-               const py::function& is_grad_enabled)
+               const py::function& is_grad_enabled, const py::tuple& quiet)
       : parameter_(reinterpret_cast<PyTypeObject*>(parameter.ptr())),
         elements_of_(elements_of),
         is_grad_enabled_(is_grad_enabled),
+        quiet_(quiet),
         no_states_(PyTuple_New(0)),
         requires_grad_(PyUnicode_InternFromString("requires_grad")),
         version_(PyUnicode_InternFromString("_version")) {
@@ -175,7 +176,8 @@ class TorchLibrary final : public capture::Library {
   Gives what_gives(PyObject*, PyObject*, PyObject* const*) const override { return Gives::other; }
   // Methods in C, by which a path makes views again.
   bool is_quiet(PyObject* callee, PyObject* const* arguments, size_t count) const override {
-    return count > 0 && Py_IS_TYPE(callee, &PyMethodDescr_Type) && is_array(arguments[0]);
+    return count > 0 && Py_IS_TYPE(callee, &PyMethodDescr_Type) && is_array(arguments[0]) &&
+           std::ranges::any_of(quiet_, [&](py::handle each) { return each.ptr() == callee; });
   }
   std::optional<Drawing> drawing_of(PyObject*, size_t) const override { return {}; }
   bool write(PyObject* tensor, PyObject* value) const override {
@@ -224,6 +226,7 @@ class TorchLibrary final : public capture::Library {
 
   PyTypeObject* parameter_;
   py::function elements_of_, is_grad_enabled_;
+  py::tuple quiet_;
   PyObject *no_states_, *requires_grad_, *version_;
 };
 
@@ -247,9 +250,11 @@ PyObject* call_each(PyObject*, PyObject* callables) {
 PyMethodDef torch_functions[] = {{"call_each", call_each, METH_O, nullptr}, {}};
 
 void capture_torch(const py::type& tensor, const py::type& parameter,
-                   const py::function& elements_of, const py::function& is_grad_enabled) {
+                   const py::function& elements_of, const py::function& is_grad_enabled,
+                   const py::tuple& quiet) {
   // Never let go: paths name it, and the interpreter is gone before static objects are.
-  static auto* const library = new TorchLibrary(tensor, parameter, elements_of, is_grad_enabled);
+  static auto* const library =
+      new TorchLibrary(tensor, parameter, elements_of, is_grad_enabled, quiet);
   capture::add_library(*library);
 }
 

@@ -1,7 +1,7 @@
 """Types of the native extension (cpp/bindings). Use the package dvm, not this module."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from types import FrameType, FunctionType, ModuleType
+from types import CodeType, FrameType, FunctionType, ModuleType
 from typing import Any, Generic, Literal, ParamSpec, TypedDict, TypeVar, final
 
 import numpy as np
@@ -15,6 +15,7 @@ from dvm.explaining.why_recompiled import Recompilation
 from dvm.magpy_capture.loops.histories import LoopHistories
 from dvm.reasons import Reason
 from dvm.splitting.compiled_parts import Cut
+from dvm.torch.modules import Captured
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R", covariant=True)
@@ -68,7 +69,7 @@ class Compiled(Generic[_P, _R]):
     label: str
     recorded: dict[str, dict[str, int]]
     parts: tuple[Callable[..., Any], ...] | None
-    cut: Cut | None  # how it came to its parts
+    cut: Cut | Captured | None  # how it came to its parts
     moved_from: Cut | None  # it is a part that a Cut moved out of another
     loops: LoopHistories
     @property
@@ -157,6 +158,7 @@ def capture_torch(
     parameter: type,
     elements_of: Callable[..., Any],
     is_grad_enabled: Callable[..., Any],
+    quiet: tuple[Any, ...],
 ) -> None: ...
 def layout(
     array: object,
@@ -498,10 +500,18 @@ class Dropped:
 
 def record(function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> dict[str, Any]: ...
 def set_leaf_packages(names: list[str]) -> None: ...
+def set_trampolines(pairs: list[tuple[Callable[..., Any], Callable[[Any], Any]]]) -> None:
+    """Functions of which a recording leaves the body out, and what says where a call of one leads.
+
+    What says so is asked of the first argument: a function of Python, or None where the body has
+    more to do than to call that.
+    """
+
 def set_leaves(callables: Iterable[Callable[..., Any]]) -> list[Callable[..., Any]]:
     """Make these callables single events of a recording; returns those that were."""
 
 def is_leaf(callable: object) -> bool: ...
+def asked_by_exit(code: CodeType) -> tuple[str, ...]: ...
 def peek(frame: FrameType) -> tuple[FunctionType, tuple[Any, ...], tuple[Any, ...]]: ...
 
 # The pool of buffers (cpp/runtime/memory/buffer_pool.h).

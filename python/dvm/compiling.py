@@ -113,15 +113,30 @@ def compile(
         UnsupportedError: for an unknown target, numerics or precision.
         TypeError: if `fn` is no such thing.
     """
-    options = Options(target, numerics, precision)
     if fn is NOTHING:
+        Options(target, numerics, precision)  # refuses what there is not
         return lambda function: compile(
             function, target=target, numerics=numerics, precision=precision, name=name
         )
     if type(fn) is _dvm.Compiled:
         fn = fn.given
-    if is_of_torch(fn):
-        return _compile_module(fn, options)
+    how: Any = {"target": target, "numerics": numerics, "precision": precision}
+    if is_module(fn):
+        from dvm.torch import modules
+
+        return modules.compile(fn, name=name, **how)
+    if is_by_torch_compile(fn):
+        from dvm.torch import modules, traced
+
+        return traced.compile(fn, **modules.backend_options(**how))
+    return compile_function(fn, name=name, **how)
+
+
+def compile_function(
+    fn: Any, *, target: str, numerics: str, precision: str, name: str | None
+) -> _dvm.Compiled[..., Any]:
+    """As `compile`, of what is captured alike whatever it is: a function, or what calls one."""
+    options = Options(target, numerics, precision)
     given, fn = fn, _function_for(fn)
     if not isinstance(fn, types.FunctionType):
         raise TypeError(_what_to_compile(fn))
@@ -156,22 +171,29 @@ def has_tensors(args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
     )
 
 
-def is_of_torch(fn: Any) -> bool:
-    """Whether it is a module of PyTorch, or what torch.compile made, if PyTorch is there at all."""
-    torch = sys.modules.get("torch")
-    module_class = getattr(getattr(torch, "nn", None), "Module", None)
-    is_module = module_class is not None and issubclass(type(fn), module_class)
-    # torch.compile makes functions; an object of another kind may see who asks it.
-    is_function = torch is not None and type(fn) is types.FunctionType
-    return is_module or (is_function and "_torchdynamo_orig_callable" in vars(fn))
+def is_module(fn: Any) -> bool:
+    """Whether it is a module of PyTorch, if PyTorch is there at all, and nobody compiled it."""
+    module_class = getattr(getattr(sys.modules.get("torch"), "nn", None), "Module", None)
+    return (
+        module_class is not None
+        and issubclass(type(fn), module_class)
+        and not isinstance(fn, _kinds_by_dynamo())
+    )
 
 
-def _compile_module(module: Any, options: Options) -> Any:
-    from dvm import torch
+def is_by_torch_compile(fn: Any) -> bool:
+    """Whether torch.compile made it."""
+    if isinstance(fn, _kinds_by_dynamo()):
+        return True
+    # It makes functions of functions; an object of another kind may see who asks it.
+    is_function = "torch" in sys.modules and type(fn) is types.FunctionType
+    return is_function and "_torchdynamo_orig_callable" in vars(fn)
 
-    # What is not asked for is as torch says.
-    precision = {} if options.precision == "highest" else {"precision": options.precision}
-    return torch.compile(module, target=options.target, numerics=options.numerics, **precision)
+
+def _kinds_by_dynamo() -> tuple[type, ...]:
+    """What torch.compile makes of modules, once it has been used."""
+    made = getattr(sys.modules.get("torch._dynamo"), "OptimizedModule", None)
+    return () if made is None else (made,)
 
 
 def _what_to_compile(given: Any) -> str:

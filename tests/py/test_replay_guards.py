@@ -7,7 +7,7 @@ import math
 import operator
 import types
 import weakref
-from collections import deque
+from collections import OrderedDict, defaultdict, deque
 from types import SimpleNamespace
 from typing import Any
 
@@ -137,6 +137,18 @@ GUARDS: list[tuple[tuple[Any, ...], list[Any], list[Any]]] = [
     (("guard_writeable", 0, True), [np.ones(2)], [np.broadcast_to(1.0, (2,)), 3]),
     (("guard_writeable", 0, False), [np.broadcast_to(1.0, (2,))], [np.ones(2)]),
     (("guard_lacks", 0, "own"), [Slotted(), SimpleNamespace()], [Thing(1), crowded(1)]),
+    (
+        ("guard_bare", 0, ("own",), ("hooks", "more")),
+        [SimpleNamespace(hooks={}, more=OrderedDict(), other=1)],
+        [
+            SimpleNamespace(hooks={}),
+            SimpleNamespace(hooks={}, more={1: 1}),
+            SimpleNamespace(hooks={}, more=[]),
+            SimpleNamespace(hooks={}, more={}, own=1),
+            SimpleNamespace(hooks=defaultdict(int), more={}),
+            3,
+        ],
+    ),
     (("guard_keys", 0, ("a", 1)), [{"a": 0, 1: 0}], [{1: 0, "a": 0}, {"a": 0}, {"a": 0, 1.0: 0}]),
     (("guard_keys", 0, ()), [{}], [{"a": 0}, ()]),
 ]

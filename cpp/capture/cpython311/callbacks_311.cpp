@@ -38,6 +38,21 @@ bool is_operator(const DvmFrameView& f, PyObject* function) {
          special_method(Py_TYPE(parameter(f, 0)), name) == function;
 }
 
+// Whether the event is `getattr(object, name)`, and the name a property's in Python.
+bool is_property(const Record& record, const FrameRecorder& caller, PyObject* function) {
+  const core::SeenEvent& event = record.event(caller.event());
+  const auto operands = record.data().operands_of(event);
+  if (event.kind != Kind::call || operands.size() < 3) return false;
+  PyObject* const callee = record.object(operands[0]);
+  PyObject* const name = record.object(operands[2]);
+  if (!PyCFunction_Check(callee) || !PyUnicode_CheckExact(name)) return false;
+  const std::string_view builtin = reinterpret_cast<PyCFunctionObject*>(callee)->m_ml->ml_name;
+  if (builtin != "getattr" && builtin != "hasattr") return false;
+  PyObject* const found = _PyType_Lookup(Py_TYPE(record.object(operands[1])), name);
+  if (found == nullptr || !Py_IS_TYPE(found, &PyProperty_Type)) return false;
+  return made(PyObject_GetAttrString(found, "fget")).get() == function;
+}
+
 }  // namespace
 
 bool runs_for_event(const Record& record, const FrameRecorder& caller, PyFrameObject* frame) {
@@ -65,7 +80,8 @@ std::optional<std::vector<NodeId>> Callbacks::enter(Record& record, const FrameR
   PyObject* function = dvm_frame_function(frame);
   if ((dvm_frame_view(frame).code->co_flags & kSuspends) ||
       !runs_for_event(record, caller, frame) || is_leaf(function) ||
-      !(is_operator(dvm_frame_view(frame), function) || is_handled(record, function))) {
+      !(is_operator(dvm_frame_view(frame), function) || is_handled(record, function) ||
+        is_property(record, caller, function))) {
     return std::nullopt;
   }
   record.add(Kind::calls_back, words().empty, std::array{record.constant(function)},

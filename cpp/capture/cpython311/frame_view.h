@@ -21,11 +21,16 @@ typedef struct {
   int start;         /* the code unit jumps to it lead to: its first EXTENDED_ARG, if any */
 } DvmFrameView;
 
+typedef struct {
+  PyObject *globals, *builtins;
+} DvmScopes;
+
 DvmFrameView dvm_frame_view(PyFrameObject* frame);
-const void* dvm_frame_identity(PyFrameObject* frame);    /* stable while the frame runs */
-const void* dvm_frame_caller(PyFrameObject* frame);      /* identity of the frame below */
-PyObject* dvm_frame_function(PyFrameObject* frame);      /* borrowed */
-PyObject* dvm_frame_generator(PyFrameObject* frame);     /* borrowed; null: of no generator */
+const void* dvm_frame_identity(PyFrameObject* frame); /* stable while the frame runs */
+const void* dvm_frame_caller(PyFrameObject* frame);   /* identity of the frame below */
+PyObject* dvm_frame_function(PyFrameObject* frame);   /* borrowed */
+PyObject* dvm_frame_generator(PyFrameObject* frame);  /* borrowed; null: of no generator */
+int dvm_generator_scopes(PyObject* generator, DvmScopes* scopes); /* 0: it has come to its end */
 int dvm_code_next_opcode(PyCodeObject* code, int index); /* behind the one at this unit; 0: none */
 int dvm_frame_is_cell(const PyCodeObject* code, int slot); /* a cell that the frame itself made */
 /* f_trace_opcodes: set to `on`, the former value returned. */

@@ -55,6 +55,14 @@ PyObject* dvm_frame_generator(PyFrameObject* frame) {
   return (PyObject*)((char*)f - offsetof(PyGenObject, gi_iframe));
 }
 
+int dvm_generator_scopes(PyObject* generator, DvmScopes* scopes) {
+  const PyGenObject* own = (PyGenObject*)generator;
+  if (own->gi_frame_state >= FRAME_COMPLETED) return 0;
+  const _PyInterpreterFrame* f = (const _PyInterpreterFrame*)own->gi_iframe;
+  *scopes = (DvmScopes){f->f_globals, f->f_builtins};
+  return 1;
+}
+
 int dvm_frame_is_cell(const PyCodeObject* code, int slot) {
   return (_PyLocals_GetKind(code->co_localspluskinds, slot) & CO_FAST_CELL) != 0;
 }

@@ -4,6 +4,7 @@
 #include "capture/record/known_callers.h"
 #include "capture/record/leaves.h"
 #include "capture/record/special_methods.h"
+#include "capture/record/trampolines.h"
 
 namespace dvm::capture {
 
@@ -25,9 +26,22 @@ class Body {
 
   std::optional<Entry> enter() {
     if (is_leaf(object_of_function()) || !find_arguments()) return std::nullopt;
-    auto parameters = bind_arguments(record_, function_, f_, arguments_, caller_.place());
+    return bind(arguments_);
+  }
+
+  // With these arguments.
+  std::optional<Entry> bind(const Arguments& arguments) {
+    auto parameters = bind_arguments(record_, function_, f_, arguments, caller_.place());
     if (!parameters) return std::nullopt;
     return Entry{std::move(*parameters), instance_};
+  }
+
+  std::optional<Bounce> bounce() {
+    const bool is_call = event_.kind == Kind::call || event_.kind == Kind::call_ex;
+    if (!is_call || parameter_slots(f_.code) == 0) return std::nullopt;
+    Ref target = leads_to(object_of_function(), parameter(f_, 0));
+    if (!target || !find_callee()) return std::nullopt;
+    return Bounce{caller_.event(), std::move(arguments_), std::move(target), caller_.identity()};
   }
 
  private:
@@ -144,13 +158,30 @@ class Body {
 
 }  // namespace
 
-std::optional<Entry> enter_body(Record& record, const FrameRecorder& caller, PyFrameObject* frame) {
+bool Bounce::go_on(PyFrameObject* frame) {
+  if (dvm_frame_function(frame) == target.get() || dvm_frame_caller(frame) != last) return false;
+  last = dvm_frame_identity(frame);
+  return true;
+}
+
+std::optional<Bounce> begin_bounce(Record& record, const FrameRecorder& caller,
+                                   PyFrameObject* frame) {
+  const bool is_run = caller.event() >= 0 && dvm_frame_caller(frame) == caller.identity();
+  if (!is_run || !is_trampoline(dvm_frame_function(frame))) return std::nullopt;
+  return Body(record, caller, frame).bounce();
+}
+
+std::optional<Entry> enter_body(Record& record, const FrameRecorder& caller, PyFrameObject* frame,
+                                const std::optional<Bounce>& bounce) {
   constexpr int kSuspends = CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR;
-  if (caller.event() < 0 || dvm_frame_caller(frame) != caller.identity() ||
+  const bool bounces = bounce && bounce->event == caller.event();
+  const void* const below = bounces ? bounce->last : caller.identity();
+  if (caller.event() < 0 || dvm_frame_caller(frame) != below ||
       (dvm_frame_view(frame).code->co_flags & kSuspends)) {
     return std::nullopt;
   }
-  return Body(record, caller, frame).enter();
+  Body body(record, caller, frame);
+  return bounces ? body.bind(bounce->arguments) : body.enter();
 }
 
 }  // namespace dvm::capture

@@ -11,6 +11,7 @@
 #include "capture/record/known_callers.h"
 #include "capture/record/leaves.h"
 #include "capture/record/recorder.h"
+#include "capture/record/special_methods.h"
 #include "opcode.h"
 
 namespace dvm::capture {
@@ -272,7 +273,7 @@ class Recorder {
     if (begins == !waiting.empty() || is_leaf(dvm_frame_function(frame)) || !runs) {
       return;  // out of sight: what it does from here on is not known
     }
-    const NodeId node = begins ? record_.made_node(generator) : waiting.mapped().generator;
+    const NodeId node = begins ? begun_node(frame, generator) : waiting.mapped().generator;
     if (node == kNoNode) return;
     if (f.opcode != RESUME) {
       PyObject* const how = dies ? words().dies : closes(caller) ? words().closes : words().empty;
@@ -290,6 +291,17 @@ class Recorder {
       waiting.mapped().frame.resume(f, sent_by(caller));
       go_on(frame, std::move(waiting.mapped()));
     }
+  }
+
+  // Of a generator that the program has made, or C code by asking an object for its iterator.
+  NodeId begun_node(PyFrameObject* frame, PyObject* generator) {
+    const NodeId made = record_.made_node(generator);
+    if (made != kNoNode || finishes_something(generator)) return made;
+    const DvmFrameView f = dvm_frame_view(frame);
+    const bool is_asked =
+        f.code->co_argcount == 1 && parameter(f, 0) != nullptr &&
+        special_method(Py_TYPE(parameter(f, 0)), "__iter__") == dvm_frame_function(frame);
+    return is_asked ? record_.constant(generator) : kNoNode;
   }
 
   // What the caller sends into a generator that waits, if it is of a call that gives one thing.
@@ -363,7 +375,9 @@ class Recorder {
     if (frames_.empty()) {
       if (dvm_frame_function(frame) != reinterpret_cast<PyObject*>(function_)) return;
       parameters = arguments(dvm_frame_view(frame));
-    } else if (auto entry = enter_body(record_, frames_.back().frame, frame)) {
+    } else if (is_passed_over(frame)) {
+      return;
+    } else if (auto entry = enter_body(record_, frames_.back().frame, frame, bounce_)) {
       parameters = std::move(entry->parameters);
       instance = entry->instance;
       record_.set_followed(frames_.back().frame.event());
@@ -379,6 +393,17 @@ class Recorder {
     push_frame(frame, parameters, may_stop);
     frames_.back().instance = instance;
     frames_.back().called_back = called_back;
+  }
+
+  // Whether the pending event's call goes through the frame, which its recording leaves out.
+  bool is_passed_over(PyFrameObject* frame) {
+    const FrameRecorder& caller = frames_.back().frame;
+    if (!bounce_ || bounce_->event != caller.event()) {
+      bounce_ = begin_bounce(record_, caller, frame);
+    }
+    const bool passed = bounce_ && bounce_->go_on(frame);
+    if (passed && previous_ == nullptr) dvm_frame_trace_lines(frame, 0);
+    return passed;
   }
 
   void push_frame(PyFrameObject* frame, std::span<const NodeId> parameters, bool may_stop) {
@@ -520,6 +545,7 @@ class Recorder {
   std::vector<NodeId> enter_operands_;               // of one event; a member for its memory's sake
   bool unkeepable_ = false;
   bool may_have_dropped_ = true;  // the last instruction, something that the recording holds
+  std::optional<Bounce> bounce_;  // of the event of the frame on top, if it is of that still
   SkippedTurns skipped_;
   // And not finished yet: those that are in turn, last first. They live until then, whatever the
   // recording lets go.

@@ -34,7 +34,10 @@ std::string qualified(PyObject* callable) {
   };
   const std::string module = text("__module__");
   std::string name = text("__qualname__");
-  if (name.empty()) name = text("__name__");
+  // torch.conv1d is a method of a class that nobody sees.
+  if (name.empty() || (name.starts_with('_') && PyCFunction_Check(callable))) {
+    name = text("__name__");
+  }
   if (name.empty()) return describe(callable);
   return module.empty() || module == "builtins" ? name : module + "." + name;
 }
@@ -241,6 +244,8 @@ Miss miss_of(const Frame& frame, const Step& step) {
     case StepOp::guard_lacks_:
       return stated(name(p[0]), "has an attribute " + std::string(printable(path.object(p[1]))) +
                                     " of its own now");
+    case StepOp::guard_bare_:
+      return stated(name(p[0]), "has hooks now, or a method of its own");
     case StepOp::guard_keys_:
       return stated("the keys of " + name(p[0]), "changed");
     case StepOp::guard_errstate_:

@@ -5,6 +5,8 @@
 #include <functional>
 #include <string_view>
 
+#include "capture/cpython311/exits.h"
+
 namespace dvm::capture {
 
 namespace {
@@ -69,7 +71,8 @@ bool Endings::is_done_with_arguments(PyObject* callee) {
 
 bool finishes_something(PyObject* object) {
   if (!PyGen_CheckExact(object)) return false;
-  return PyBytes_GET_SIZE(reinterpret_cast<PyGenObject*>(object)->gi_code->co_exceptiontable) > 0;
+  PyObject* const table = reinterpret_cast<PyGenObject*>(object)->gi_code->co_exceptiontable;
+  return PyBytes_GET_SIZE(table) > 0 && !lets_exit_pass(object);
 }
 
 bool is_holder(PyObject* object) {

@@ -18,7 +18,23 @@ struct Entry {
   NodeId instance = kNoNode;
 };
 
+// A call on its way through a trampoline (trampolines.h), and through what that calls in turn.
+struct Bounce {
+  int32_t event;  // that it is of
+  Arguments arguments;
+  Ref target;        // the function in which it ends
+  const void* last;  // identity of the frame that it has come to
+
+  // Whether it comes to this frame next, which is not the target's yet.
+  bool go_on(PyFrameObject* frame);
+};
+// If `frame`, which has just started for the pending event of `caller`, is a trampoline's.
+std::optional<Bounce> begin_bounce(Record& record, const FrameRecorder& caller,
+                                   PyFrameObject* frame);
+
 // What `frame`, which has just started, runs for the pending event of `caller`.
-std::optional<Entry> enter_body(Record& record, const FrameRecorder& caller, PyFrameObject* frame);
+// bounce: of the last event that had one.
+std::optional<Entry> enter_body(Record& record, const FrameRecorder& caller, PyFrameObject* frame,
+                                const std::optional<Bounce>& bounce);
 
 }  // namespace dvm::capture

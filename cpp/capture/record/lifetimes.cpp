@@ -6,17 +6,22 @@
 #include "capture/known_object.h"
 #include "capture/library/library.h"
 #include "capture/record/endings.h"
+#include "capture/record/leaves.h"
 
 namespace dvm::capture {
 
 namespace {
 
-// Those of the program: what dvm knows an object by asks nothing of it, and nobody of that.
+// Those of the program: what dvm knows an object by asks nothing of it, and nobody of that; and
+// what a leaf is told, which some library keeps book of, the program does not see.
 bool has_references_of_program(PyObject* object) {
   if (!PyType_SUPPORTS_WEAKREFS(Py_TYPE(object))) return false;
   const PyWeakReference* each =
       *reinterpret_cast<PyWeakReference**>(PyObject_GET_WEAKREFS_LISTPTR(object));
-  while (each != nullptr && is_known_as(each)) each = each->wr_next;
+  while (each != nullptr &&
+         (is_known_as(each) || (each->wr_callback != nullptr && is_leaf(each->wr_callback)))) {
+    each = each->wr_next;
+  }
   return each != nullptr;
 }
 

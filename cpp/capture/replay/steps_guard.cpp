@@ -113,6 +113,23 @@ bool guard_lacks_(Frame& f, const int32_t* p) {
   return dvm_instance_attribute(f[p[0]], f.path->object(p[1])) == nullptr && !PyErr_Occurred();
 }
 
+bool guard_bare_(Frame& f, const int32_t* p) {
+  PyObject *const lacking = f.path->object(p[1]), *const empty = f.path->object(p[2]);
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(lacking); ++i) {
+    if (dvm_instance_attribute(f[p[0]], PyTuple_GET_ITEM(lacking, i)) || PyErr_Occurred()) {
+      return false;
+    }
+  }
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(empty); ++i) {
+    PyObject* dict = dvm_instance_attribute(f[p[0]], PyTuple_GET_ITEM(empty, i));
+    if (dict == nullptr || !(PyDict_CheckExact(dict) || PyODict_CheckExact(dict)) ||
+        PyDict_GET_SIZE(dict) != 0) {
+      return false;
+    }
+  }
+  return true;
+}
+
 bool guard_keys_(Frame& f, const int32_t* p) { return has_keys(f[p[0]], f.path->object(p[1])); }
 
 bool guard_errstate_(Frame& f, const int32_t* p) {

@@ -29,6 +29,7 @@ GUARDS = {
     "guard_function": "a function of other code is another path: many may be made of one `def` or "
     "lambda, and close over what they like",
     "guard_lacks": "an instance hides what its class provides: set such attributes in __init__",
+    "guard_bare": "a module with hooks is another path than one without",
     "guard_keys": "each set of keys is a path of its own: keep the keys and change the values",
     "guard_length": "each length of a container is a path of its own: stack its arrays into one, "
     "or loop outside of the compiled function",

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any, Never
 
 from dvm import _dvm, errors
-from dvm.compiling import compile, has_tensors, is_of_torch
+from dvm.compiling import compile, has_tensors, is_by_torch_compile, is_module
 
 
 def explain(
@@ -22,18 +22,22 @@ def explain(
     it, that path is run once more with clocks on. With `verbose` the report prints what the fuser
     decided and how long compilation took; it holds that anyway.
 
-    What torch.compile made, modules, and calls with tensors, of functions that have no path, have a
-    report of their own: `dvm.torch.explain`.
+    Calls that torch.compile serves have a report of their own, `dvm.torch.explain`: what it made,
+    calls of modules that keep gradients or that dvm does not capture itself.
 
     Raises:
         TypeError: for arguments of the call, which go to what is returned: `dvm.explain(f)(x)`.
     """
     if misplaced or named:
         raise errors.misplaced("explain")
-    if is_of_torch(fn):
+    if is_by_torch_compile(fn):
         from dvm import torch
 
         return torch.explain(fn)
+    if is_module(fn):
+        from dvm.torch.explained import explain_module
+
+        return explain_module(fn, verbose)
     compiled = fn if isinstance(fn, _dvm.Compiled) else compile(fn)
 
     def explained(*args: Any, **kwargs: Any) -> Any:

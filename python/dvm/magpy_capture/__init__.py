@@ -29,14 +29,16 @@ from dvm.magpy_capture.meanings.numpy.tables import leaves
 from dvm.magpy_capture.meanings.torch import arrival
 from dvm.magpy_capture.path.spec import NotCapturable, OutOfTime, PathSpec
 from dvm.magpy_capture.path.varying import ValueHistory
+from dvm.magpy_capture.registry import TRAMPOLINES
 
 __all__ = ["NotCapturable", "OutOfTime", "PathSpec", "look_around", "lower", "refresh_leaves"]
 
 
 def refresh_leaves() -> None:
-    """Tell the recorder which functions it must not enter."""
+    """Tell the recorder which functions it must not enter, and which it passes over."""
     _dvm.set_leaf_packages(leaf_packages())
     _dvm.set_leaves([*leaves(), *arrival.leaves(), *annotated_leaves()])
+    _dvm.set_trampolines([(function, asks) for function, (asks, _) in TRAMPOLINES.items()])
 
 
 refresh_leaves()

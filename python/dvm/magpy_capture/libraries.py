@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import functools
+import os
+import sys
 from typing import Any
 
 from dvm.magpy_capture.library import Library
@@ -17,13 +20,10 @@ SCALARS: tuple[type, ...] = (NUMPY.scalar,)
 #: classes of scalars with fields, and of those whose operators run no other code
 FIELDS: tuple[type, ...] = (NUMPY.fields,)
 PLAIN_SCALARS = NUMPY.plain_scalars
-#: functions that make new arrays, or numbers, of what is in a list
-OF_LISTS = NUMPY.of_lists
 #: classes of generators of random numbers, and those of the global ones
 GENERATORS: tuple[type, ...] = NUMPY.generators
 GLOBAL_GENERATORS: tuple[type, ...] = NUMPY.generators[:1]
-#: classes of objects that say what a dtype is like, and of functions in Python of a library's own
-FACTS: tuple[type, ...] = NUMPY.facts
+#: classes of functions in Python of a library's own
 FUNCTION_TYPES = NUMPY.function_types
 #: what reads a clock for some of its arguments
 CLOCKS_OF: tuple[Any, ...] = NUMPY.clocks
@@ -37,21 +37,31 @@ UNCHANGING: tuple[Any, ...] = NUMPY.unchanging
 
 #: those whose objects are equal where they say the same: dtypes
 EQUALS: tuple[Any, ...] = (NUMPY.dtype,)
-#: those whose objects say how an array is, and no more
-DESCRIBING: tuple[Any, ...] = NUMPY.describing
 
 
 def join(library: Library) -> None:
     """Its arrays are arrays from here on."""
-    global _arrays, _plain
+    global _arrays, _facts, _plain
     LIBRARIES.append(library)
+    is_library_file.cache_clear()
     _arrays = tuple(each.array for each in LIBRARIES)
     _plain = tuple(kind for each in LIBRARIES for kind in each.plain)
+    _facts = tuple(kind for each in LIBRARIES for kind in each.facts)
 
 
 #: classes of arrays, and those of plain ones
 _arrays: tuple[type, ...] = (NUMPY.array,)
 _plain: tuple[type, ...] = NUMPY.plain
+#: those of objects that say what a dtype is like
+_facts: tuple[type, ...] = NUMPY.facts
+
+
+@functools.cache
+def is_library_file(file: str) -> bool:
+    """Whether code in it is a library's, or dvm's own, and not what the user wrote."""
+    names = [*(each.name for each in LIBRARIES), "dvm"]
+    files = [sys.modules[name].__file__ or "" for name in names]
+    return any(file.startswith(os.path.dirname(own) + os.sep) for own in files)
 
 
 def is_of_library(module: Any) -> bool:
@@ -98,6 +108,26 @@ def is_array(value: Any) -> bool:
     return issubclass(type(value), _arrays)
 
 
+def holds_objects(array: Any) -> bool:
+    """Whether its elements are objects of Python's, which PyTorch's never are."""
+    return getattr(array.dtype, "hasobject", False)
+
+
+def is_of_lists(function: Any) -> bool:
+    """Whether it makes new arrays, or numbers, of what is in a list."""
+    return any(function in library.of_lists for library in LIBRARIES)
+
+
+def is_empty(array: Any) -> bool:
+    """Whether it has no elements."""
+    return 0 in array.shape
+
+
+def is_fact(value: Any) -> bool:
+    """Whether it says what a dtype is like."""
+    return type(value) in _facts
+
+
 def is_array_class(kind: type) -> bool:
     return issubclass(kind, _arrays)
 
@@ -120,6 +150,11 @@ def is_plain_array(value: Any) -> bool:
 def is_single(value: Any) -> bool:
     """Whether it is an object of a library of which there is one: a constant, a function."""
     return any(library.is_single(value) for library in LIBRARIES)
+
+
+def is_describing(value: Any) -> bool:
+    """Whether it says how an array is, and no more: a dtype, flags."""
+    return any(isinstance(value, library.describing) for library in LIBRARIES)
 
 
 def has_equals(value: Any) -> bool:

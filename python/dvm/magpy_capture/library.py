@@ -7,7 +7,7 @@ its arrays, which a path calls.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
@@ -17,6 +17,8 @@ from dvm import _dvm
 DTYPES: dict[str, str] = dict(_dvm.dtype_table)
 #: An array of the library, as the program has it.
 Array = Any
+#: Names, which may be many.
+Names = Container[str]
 #: A function of the host, which a path calls on each replay.
 HostFunction = Callable[..., Any]
 
@@ -173,11 +175,11 @@ class Library(Protocol):
         """Whether its result is always new memory."""
 
     @property
-    def pure_methods(self) -> frozenset[str]:
+    def pure_methods(self) -> Names:
         """Methods of arrays that change nothing, called as they are where no table has them."""
 
     @property
-    def writing_methods(self) -> frozenset[str]:
+    def writing_methods(self) -> Names:
         """Methods that write into the array and give None."""
 
     @property

@@ -79,6 +79,14 @@ ADOPTS: dict[int, Meaning] = {}
 LOOKED_UP: dict[Any, Meaning] = {}
 #: `__iter__` of a class in Python -> what is gone through: (base)
 ITERATED: dict[Any, Meaning] = {}
+#: functions of objects that do not look at what these hold
+OF_KINDS: list[Any] = [len, type, isinstance, issubclass, hasattr, callable]
+#: classes of objects whose numbers mostly stay as they are: sizes of a module
+SETTLED: set[type] = set()
+
+#: function in Python that only calls another with its own arguments -> which, asked of the first
+#: of them while the program runs (None: it does more); and what the call leads to: (first)
+TRAMPOLINES: dict[Any, tuple[Callable[[Any], Any], Meaning]] = {}
 #: kind of context manager -> what entering it means: (manager)
 ENTERED: dict[type, Meaning] = {}
 #: kind of abstract value -> what its attributes are: (base, name, seen)
@@ -141,6 +149,21 @@ def looks_up(*functions: Any) -> Callable[[Handler], Handler]:
     return _registers(LOOKED_UP, functions)
 
 
+def is_settled(cls: type) -> bool:
+    """Whether numbers that are attributes of its objects mostly stay as they are."""
+    return any(each in SETTLED for each in mro_of(cls))
+
+
+def leads_to(function: Any, asks: Callable[[Any], Any]) -> Callable[[Handler], Handler]:
+    """Register where a trampoline leads, of whose body the recorder tells nothing."""
+
+    def register(handler: Handler) -> Handler:
+        TRAMPOLINES[function] = (asks, handler)
+        return handler
+
+    return register
+
+
 def entered(*kinds: type) -> Callable[[Handler], Handler]:
     """Register what `with` does with managers of these kinds of abstract values."""
     return _registers(ENTERED, kinds)
@@ -150,7 +173,8 @@ def all_meanings() -> set[Meaning]:
     """All that are registered."""
     tables: list[dict[Any, Meaning]] = [FUNCTIONS, METHODS, CALLS, CALLS_OF, METHODS_OF, ADOPTS]
     tables += [ATTRIBUTES_OF, ATTRIBUTES_OF_ARRAYS, ENTERED, ITERATED, LOOKED_UP]
-    return {each for table in tables for each in table.values()}
+    leading = {meaning for _, meaning in TRAMPOLINES.values()}
+    return leading | {each for table in tables for each in table.values()}
 
 
 def of_kind(table: dict[type, Meaning], kind: type) -> Meaning | None:

@@ -13,7 +13,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Never
 
 from dvm import _dvm, errors
-from dvm.compiling import compile, is_of_torch
+from dvm.compiling import compile, is_by_torch_compile, is_module
 from dvm.graphs import CompiledGraph
 from dvm.profiling.subjects import FunctionSubject, GraphSubject, Subject
 from dvm.progress import Progress
@@ -174,7 +174,7 @@ def profile_of(subject: Subject, overrides: dict[str, float]) -> Callable[..., P
 def _subject(fn: Callable[..., Any] | CompiledGraph, target: str | None) -> Subject:
     if isinstance(fn, CompiledGraph):
         return GraphSubject(fn.native(target or fn.target))
-    if is_of_torch(fn):
+    if is_module(fn) or is_by_torch_compile(fn):
         from dvm.torch.profiled import subject_of
 
         return subject_of(fn, target)

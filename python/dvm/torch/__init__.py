@@ -1,7 +1,8 @@
 """dvm behind torch.compile: `torch.compile(model, backend="dvm")`.
 
     compiled = torch.compile(model, backend="dvm", dynamic=True)
-    compiled = dvm.compile(model)    # the same, and still the module that it was
+    compiled = dvm.torch.compile(model)    # the same, and still the module that it was
+    compiled = dvm.compile(model)    # captured by dvm itself where that can be
     dvm.explain(compiled)(x)         # which graphs ran, what of them is compiled, library, fallback
     dvm.profile(compiled)(x)         # what a call of them takes, on the cpu or simulated AI Cores
     dvm.torch.profile(train)(x)      # of whatever calls what is compiled
@@ -17,15 +18,15 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from dvm.torch.backend import Options
-    from dvm.torch.modules import compile
     from dvm.torch.profiled import profile
     from dvm.torch.reports import GraphRecord, Report, explain, report
+    from dvm.torch.traced import compile
 
 #: Where what is offered here lies. It comes with Dynamo, whose import takes seconds, when it is
 #: asked for: what tensors mean to dvm's own capture does without.
 _PLACES = {
     "Options": "backend",
-    "compile": "modules",
+    "compile": "traced",
     "profile": "profiled",
     **dict.fromkeys(("GraphRecord", "Report", "explain", "report"), "reports"),
 }

@@ -1,108 +1,116 @@
-"""`dvm.torch.compile`: modules and functions on tensors, compiled for any sizes at once."""
+"""Compiled modules, which stay modules, and the way that a call of one takes.
+
+`dvm.compile(module)` records and replays as it does for functions; calls that are refused there,
+those that keep gradients above all, go through torch.compile. Dynamo, whose import takes seconds,
+comes with the first of these.
+"""
 
 from __future__ import annotations
 
 import copy
 import functools
-from collections.abc import Callable
+import itertools
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import torch
-from torch._dynamo.utils import counters
 
-from dvm.torch.backend import Options, backend
-
-#: calls that compile graphs of a module before floats in these may be any
-FOR_ONE_FLOAT = 4
+from dvm import _dvm, compiling, splitting
 
 
-def compile(model: Any, /, **options: Any) -> Any:
-    """Return a module, or a function on tensors, compiled for any sizes from its first call on.
+def backend_options(target: str, numerics: str, precision: str) -> dict[str, Any]:
+    """Options of `dvm.compile` as the backend has them: what is not asked for is as torch says."""
+    chosen = {} if precision == "highest" else {"precision": precision}
+    return {"target": target, "numerics": numerics, **chosen}
 
-    A module stays one: what is returned has the class, the parameters, the hooks and the state of
-    the original, and shares them, so that what is done to one of the two is done to both. Copies
-    and pickles of it are of the original.
 
-    Args:
-        model: a torch.nn.Module, or a function on tensors.
-        options: as `Options` has them.
+class Captured:
+    """A module as dvm's own capture has it: how a call goes.
 
-    Raises:
-        UnsupportedError: for an option or a value of one that there is not.
-        TypeError: if `model` is neither.
+    Calls that keep gradients, and those that the capture refuses, go through torch.compile.
     """
-    chosen = vars(Options.of(options))
-    if isinstance(model, torch.nn.Module):
-        return _compiled_module(model, chosen)
-    if not callable(model):
-        raise TypeError(f"dvm.torch.compile takes a module or a function, not {model!r:.40}")
-    return torch.compile(model, backend=backend, dynamic=True, options=chosen)
+
+    def __init__(self, module: torch.nn.Module, options: dict[str, Any]) -> None:
+        self.module = module
+        self.compiled = compiling.compile_function(module, **options)
+        self.code = self.compiled.__wrapped__.__code__
+        self._traced: Callable[..., Any] | None = None
+        self.compiled.cut = self  # nor is it to run in parts of its own
+        _dvm.set_parts(self.compiled, (splitting.End, (self.through_torch, 0)))
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if self.keeps_gradients(args, kwargs):
+            return self.through_torch(*args, **kwargs)
+        return self.compiled(*args, **kwargs)
+
+    def keeps_gradients(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
+        """Whether a parameter or an argument wants one; of containers, the capture finds out."""
+        if not torch.is_grad_enabled():
+            return False
+        given = (each for each in (*args, *kwargs.values()) if isinstance(each, torch.Tensor))
+        return any(each.requires_grad for each in itertools.chain(given, self.module.parameters()))
+
+    def through_torch(self, *args: Any, **kwargs: Any) -> Any:
+        """Call it by Dynamo's graphs."""
+        if self._traced is None:
+            from dvm.torch import backend, traced
+
+            options = backend_options(**vars(self.compiled.options))
+            self._traced = traced.traced(self.module, vars(backend.Options.of(options)))
+        return self._traced(*args, **kwargs)
 
 
-def _compiled_module(module: torch.nn.Module, options: dict[str, Any]) -> torch.nn.Module:
+def compile(module: torch.nn.Module, /, **options: Any) -> CompiledModule:
+    """Return the module compiled by dvm's own capture; see `dvm.compile`, and its options."""
     if isinstance(module, CompiledModule):
         module = module.original
-    made = object.__new__(_class_for(module.__class__))
+    return wrapped(module, Captured(module, options), compile, options)
+
+
+def wrapped(
+    module: torch.nn.Module,
+    call: Callable[..., Any],
+    compiles: Callable[..., torch.nn.Module],
+    options: dict[str, Any],
+) -> CompiledModule:
+    """Return a module of the same class and state that `call` is called for.
+
+    compiles: makes one of another module, with these options.
+    """
+    made: CompiledModule = object.__new__(_class_for(module.__class__))
     # One __dict__ for both: parameters, hooks, `training`, and what users set.
     object.__setattr__(made, "__dict__", module.__dict__)
-    called = torch.compile(module, backend=backend, dynamic=True, options=options)
-    called.dynamo_ctx.enter_exit_hooks.append(_floats_as_they_are())
-    for slot, value in (("call", called), ("original", module), ("options", options)):
+    again = functools.partial(compiles, **options)
+    for slot, value in (("call", call), ("original", module), ("again", again)):
         object.__setattr__(made, slot, value)
     return made
 
 
-def _floats_as_they_are() -> Callable[[], Callable[[], None]]:
-    """Return what Dynamo enters each call of a module by; what that returns it leaves it by.
-
-    With `dynamic=True` floats are symbols, too. Dynamo then finds that those of a module, an eps
-    for instance, have to be numbers, and traces all of it again. So here they are numbers from the
-    start; but where they keep changing, and each would have a graph, they are symbols after all.
-    """
-    specialise = torch._dynamo.config._make_closure_patcher(specialize_float=True)
-    left = FOR_ONE_FLOAT
-
-    def enter() -> Callable[[], None]:
-        if left == 0:
-            return _nothing
-        before = counters["stats"]["unique_graphs"]
-        revert = specialise()
-
-        def leave() -> None:
-            nonlocal left
-            revert()
-            if counters["stats"]["unique_graphs"] != before:
-                left -= 1
-
-        return leave
-
-    return enter
-
-
-def _nothing() -> None:
-    pass
-
-
 class CompiledModule(torch.nn.Module):  # type: ignore[misc]
-    """What a compiled module is besides its own class. `original` is the module as it was given."""
+    """What a compiled module is besides its own class.
+
+    call: what was compiled. original: the module as it was given. again: compiles another alike.
+    """
 
     # Beside the __dict__, which is the original's.
-    __slots__ = ("call", "options", "original")
+    __slots__ = ("again", "call", "original")
     call: Any
-    options: dict[str, Any]
+    again: functools.partial[torch.nn.Module]
     original: torch.nn.Module
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if torch.compiler.is_dynamo_compiling():  # in a graph of others it is the module
+            return self.original(*args, **kwargs)
         return self.call(*args, **kwargs)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> torch.nn.Module:
-        return _compiled_module(copy.deepcopy(self.original, memo), self.options)
+        return self.again(copy.deepcopy(self.original, memo))
 
     def __copy__(self) -> torch.nn.Module:
-        return _compiled_module(copy.copy(self.original), self.options)
+        return self.again(copy.copy(self.original))
 
     def __reduce_ex__(self, _protocol: Any) -> tuple[Any, ...]:
-        return _compiled_module, (self.original, self.options)
+        return self.again, (self.original,)
 
 
 @functools.cache

@@ -8,8 +8,10 @@ from typing import Any
 import torch
 
 from dvm import _dvm, errors
+from dvm.compiling import compile, is_module
 from dvm.profiling.profile import Profile, profile_of
-from dvm.torch import modules, reports
+from dvm.profiling.subjects import FunctionSubject, Subject
+from dvm.torch import modules, reports, traced
 
 
 class TorchSubject:
@@ -57,8 +59,50 @@ class TorchSubject:
         return {}
 
 
-def subject_of(fn: Callable[..., Any], target: str | None) -> TorchSubject:
+class ModuleSubject:
+    """A module of `dvm.compile`: its own path, or graphs of torch where those serve the call."""
+
+    def __init__(self, call: modules.Captured) -> None:
+        self._call = call
+        self._way: FunctionSubject | TorchSubject = FunctionSubject(call.compiled)
+        self.name: str = call.compiled.label
+        self.target: str = call.compiled.options.target
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._call(*args, **kwargs)
+
+    def serve(
+        self, args: Sequence[Any], kwargs: Mapping[str, Any], watched: bool, /
+    ) -> tuple[Any, _dvm.WatchedCall] | None:
+        if not self._call.keeps_gradients(args, kwargs):
+            try:
+                return self._way.serve(args, kwargs, watched)
+            except _dvm.CaptureError:
+                pass  # the graphs of torch say more
+        self._way = TorchSubject(self._call, None)
+        self._way.name, self._way.target = self.name, self.target
+        return self._way.serve(args, kwargs, watched)
+
+    def paths(self) -> list[_dvm.PathRecord]:
+        return self._way.paths()
+
+    def watch(
+        self, keeps: bool, room: int, args: Sequence[Any], kwargs: Mapping[str, Any]
+    ) -> tuple[Any, _dvm.WatchedCall]:
+        return self._way.watch(keeps, room, args, kwargs)
+
+    def first_call(self, args: Sequence[Any], kwargs: Mapping[str, Any], /) -> dict[str, int]:
+        return self._way.first_call(args, kwargs)
+
+
+def subject_of(fn: Callable[..., Any], target: str | None) -> Subject:
     """Return a module, or what torch.compile made, as a subject; compiled, if it is not yet."""
+    if is_module(fn) and not isinstance(fn, modules.CompiledModule):
+        fn = compile(fn)
+    if isinstance(fn, modules.CompiledModule) and isinstance(fn.call, modules.Captured):
+        if target not in (None, fn.call.compiled.options.target):
+            return subject_of(fn.again(fn.original, target=target), None)
+        return ModuleSubject(fn.call)
     is_compiled = isinstance(fn, modules.CompiledModule) or _original(fn) is not fn
     return TorchSubject(fn, target or (None if is_compiled else "cpu"))
 
@@ -79,11 +123,8 @@ def profile(fn: Callable[..., Any], *, target: str | None = None) -> Callable[..
 def _for_target(fn: Callable[..., Any], target: str) -> Callable[..., Any]:
     """Return it compiled for a target, as it is compiled already otherwise."""
     if isinstance(fn, modules.CompiledModule):
-        compiled: Callable[..., Any] = modules.compile(
-            fn.original, **{**fn.options, "target": target}
-        )
-        return compiled
-    return modules.compile(_original(fn), target=target)  # type: ignore[no-any-return]
+        return fn.again(fn.original, target=target)  # type: ignore[no-any-return]
+    return traced.compile(_original(fn), target=target)  # type: ignore[no-any-return]
 
 
 def _original(fn: Any) -> Callable[..., Any]:

@@ -91,16 +91,21 @@ _records: weakref.WeakSet[GraphRecord] = weakref.WeakSet()
 
 @dataclass(frozen=True)
 class Report:
-    """Graphs, oldest first; its text says what of each is compiled, and what torch computes."""
+    """Graphs, oldest first; its text says what of each is compiled, and what torch computes.
+
+    why: a call went through torch.compile that dvm might have captured itself; or empty.
+    """
 
     graphs: list[GraphRecord]
+    why: str = ""
 
     def count(self, kind: str) -> int:
         """How many nodes of that kind: "compiled", "library" or "fallback"."""
         return sum(sum(graph.ops[kind].values()) for graph in self.graphs)
 
     def __str__(self) -> str:
-        return "\n".join(map(str, self.graphs)) or _NOTHING
+        graphs = "\n".join(map(str, self.graphs)) or _NOTHING
+        return f"through torch.compile: {self.why}\n{graphs}" if self.why else graphs
 
 
 def report() -> Report:

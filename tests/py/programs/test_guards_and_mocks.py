@@ -27,7 +27,7 @@ lowering: Any = importlib.import_module("dvm.magpy_capture.lower")
 GUARDS = {
     **dict.fromkeys(("guard_is", "guard_type", "guard_signature", "guard_value"), 1),
     **dict.fromkeys(("guard_length", "guard_truth", "guard_writeable", "guard_lacks"), 1),
-    **dict.fromkeys(("guard_keys", "guard_layout"), 1),
+    **dict.fromkeys(("guard_keys", "guard_layout", "guard_bare"), 1),
     **dict.fromkeys(("guard_same", "guard_overlap", "guard_shared", "guard_view"), 2),
 }
 #: effects on an object in their first operand

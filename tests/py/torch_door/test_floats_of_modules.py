@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import nn
 
-import dvm
+import dvm.torch
 from torch_door.models import MODELS, transformer
 
 
@@ -35,14 +35,14 @@ def test_a_module_is_traced_once(name):
         module = nn.Sequential(nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4), nn.ReLU()).eval()
         args = (torch.rand(2, 3, 8, 8),)
     with torch.no_grad():
-        dvm.compile(module)(*args)
+        dvm.torch.compile(module)(*args)
     assert [m.restart_reasons for m in torch._dynamo.utils.get_compilation_metrics()] == [set()]
 
 
 @pytest.mark.parametrize("where", ["module", "argument"])
 def test_floats_that_change_at_every_call(where):
     module = Scaled()
-    compiled = dvm.compile(module)
+    compiled = dvm.torch.compile(module)
     x = torch.rand(3, 8)
     numbers = set()
     with torch.no_grad():

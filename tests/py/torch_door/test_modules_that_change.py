@@ -19,6 +19,7 @@ from torch_door.observing import shared
 WHOLE = bool(os.environ.get("DVM_TEST_WHOLE"))
 SEEDS = range(40 if WHOLE else 3)
 ACTIONS = 24
+DOORS = [dvm.compile, dvm.torch.compile]
 
 
 class Changing(nn.Module):
@@ -50,11 +51,11 @@ class Changing(nn.Module):
 class Pair:
     """Eager and compiled, of equal states; each action is done to both."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, compiles: Any, seed: int) -> None:
         torch.manual_seed(seed)
         self.random = random.Random(seed)
         self.eager = Changing()
-        self.compiled: Any = dvm.torch.compile(copy.deepcopy(self.eager))
+        self.compiled: Any = compiles(copy.deepcopy(self.eager))
         self.optimisers: list[Any] = []
         self.optimise()
 
@@ -182,9 +183,10 @@ def _from_nothing() -> Iterator[None]:
         yield
 
 
+@pytest.mark.parametrize("compiles", DOORS)
 @pytest.mark.parametrize("seed", SEEDS)
-def test_a_module_that_changes_between_calls(seed):
-    pair = Pair(seed)
+def test_a_module_that_changes_between_calls(compiles, seed):
+    pair = Pair(compiles, seed)
     done: list[str] = []
     for _ in range(ACTIONS):
         action = pair.random.choice([Pair.infer, Pair.train, Pair.step, pair.random.choice(RARE)])
@@ -195,11 +197,12 @@ def test_a_module_that_changes_between_calls(seed):
             raise AssertionError(f"after {', '.join(done)}: {error}") from error
 
 
+@pytest.mark.parametrize("compiles", DOORS)
 @pytest.mark.parametrize("grads", [False, True])
-def test_threads_call_modules_of_their_own(grads):
+def test_threads_call_modules_of_their_own(compiles, grads):
     """Four threads, two modules: each result as that of eager torch."""
     modules = [Changing().eval() for _ in range(2)]
-    compiled = [dvm.torch.compile(copy.deepcopy(module)) for module in modules]
+    compiled = [compiles(copy.deepcopy(module)) for module in modules]
     inputs = [torch.randint(0, 12, (rows,)) for rows in (2, 3, 5, 7, 2, 6)]
 
     def results(module: Any) -> list[torch.Tensor]:

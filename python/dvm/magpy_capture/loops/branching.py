@@ -10,15 +10,19 @@ from __future__ import annotations
 from typing import Any
 
 from dvm.magpy_capture.libraries import SCALARS, is_array
-from dvm.magpy_capture.loops.recorded_loops import RecordedLoop, variables_at
+from dvm.magpy_capture.loops.recorded_loops import RecordedLoop, asks_value, variables_at
+from dvm.magpy_capture.registry import OF_KINDS
 
 #: what calls differ in, mostly, where turns have computed with it
 DATA = (int, float, complex, str, bytes, *SCALARS)
 SEQUENCES = (list, tuple)
 #: whose items are numbers of turns
 COUNTED = {type(iter(range(1))), type(iter(range(1 << 70)))}
-#: events whose result tells nothing of what an array holds
-OF_SHAPES = frozenset({"shape", "size", "ndim", "T", "dtype"})
+#: attributes and methods whose result tells nothing of what an array holds
+OF_SHAPES = frozenset(
+    "shape size ndim T dtype dim numel device layout itemsize requires_grad is_cuda is_cpu "
+    "is_nested is_floating_point".split()
+)
 
 
 def branches_on_data(recording: dict[str, Any], turns: RecordedLoop) -> bool:
@@ -26,7 +30,7 @@ def branches_on_data(recording: dict[str, Any], turns: RecordedLoop) -> bool:
     events = recording["events"]
     origins = DataOrigins(recording, turns)
     return any(
-        events[number][0] == "branch" and origins.is_data(events[number][2][0])
+        asks_value(events[number]) and origins.is_data(events[number][2][0])
         for turn in {0, turns.count - 1}
         for number in range(turns.first_event(turn), turns.event_behind(turn))
     )
@@ -95,7 +99,9 @@ class DataOrigins:
             return [] if of_turns else [(operands[0], changes or is_number)]
         if kind == "attribute" and name in OF_SHAPES:
             return []
-        if kind == "call" and self._nodes[operands[0]][4] is len:
+        if kind == "is":
+            return []
+        if kind == "call" and any(self._nodes[operands[0]][4] is each for each in OF_KINDS):
             return []
         if kind == "unpack" and self._is_number_of_turn(operands[0], name):
             return []

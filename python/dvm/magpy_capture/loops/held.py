@@ -228,6 +228,7 @@ def check_steps(turns: RecordedLoop, steps: list[Any]) -> None:
     for name, *rest in steps if names else ():
         is_read = name in ("attribute", "getattr") and rest[2] in (*names, "__dict__")
         is_asked = name == "guard_lacks" and rest[1] in names
+        is_asked = is_asked or (name == "guard_bare" and not names.isdisjoint(rest[1] + rest[2]))
         if is_read or is_asked or (name == "call" and rest[-1] is True):
             raise refuse(reasons.LOOP_STATE, "an object that the loop may look at")
 

@@ -15,6 +15,7 @@ from dvm.magpy_capture.libraries import is_array, is_scalar
 from dvm.magpy_capture.loops.code import Held, LoopCode, called, loop_code
 from dvm.magpy_capture.objects.adopted import Unknown
 from dvm.magpy_capture.path.spec import refuse
+from dvm.magpy_capture.registry import is_settled
 from dvm.magpy_capture.tensors.written_parts import MOST_UPDATES
 from dvm.magpy_capture.walk.callbacks import RESUMING
 
@@ -183,9 +184,12 @@ def branches_on_values(recording: dict[str, Any], turns: RecordedLoop) -> bool:
         return type(seen) is float or (piece and type(seen) in (str, bytes))
 
     first, end = turns.first_event(0), turns.event_behind(0)
-    return any(
-        kind == "branch" and is_computed(operands[0]) for kind, _, operands, *_ in events[first:end]
-    )
+    return any(asks_value(each) and is_computed(each[2][0]) for each in events[first:end])
+
+
+def asks_value(event: tuple[Any, ...]) -> bool:
+    """Whether it is a branch on the truth of something, and not on whether that is None."""
+    return bool(event[0] == "branch" and event[1] != "none")
 
 
 def writes_many_parts(recording: dict[str, Any], turns: RecordedLoop) -> bool:
@@ -197,6 +201,17 @@ def writes_many_parts(recording: dict[str, Any], turns: RecordedLoop) -> bool:
         if kind == "store_subscript" and getattr(nodes[operands[0]][4], "nbytes", 0) >= LARGE_BYTES
     )
     return max(written.values(), default=0) > MOST_UPDATES
+
+
+def goes_through_settled(recording: dict[str, Any], turns: RecordedLoop) -> bool:
+    """Whether its items are objects that mostly stay as they are: the layers of a module.
+
+    Each turn is about another one then, and there are as many in each call.
+    """
+    if not turns.is_for or not turns.count:
+        return False
+    item = recording["nodes"][recording["events"][turns.headers[0] + 1][4]][4]
+    return any(is_settled(type(each)) for each in (item if type(item) is tuple else (item,)))
 
 
 def goes_through_text(recording: dict[str, Any], turns: RecordedLoop) -> bool:

@@ -27,6 +27,7 @@ from dvm.magpy_capture.loops.recorded_loops import (
     RecordedLoop,
     all_turns,
     branches_on_values,
+    goes_through_settled,
     goes_through_text,
     is_of_constants,
     shape_of,
@@ -104,9 +105,13 @@ class Loops(LoopPart, LoopPolicy):
             begin = self.recording.get("begin", 0)
             self.recording["loops"] = all_turns(self.recording, self.function, begin)
             hold_all(self.recording)
-        loops = self.recording["loops"]
-        for turns in loops:
+        for turns in self.recording["loops"]:
             self.known.meet(turns, events[turns.enter][5]).counts.add(turns.count)
+        self._choose_among(self.recording["loops"], unrolled)
+
+    def _choose_among(self, loops: list[RecordedLoop], unrolled: set[int]) -> None:
+        """The outermost that are wanted; in the order in which they begin."""
+        events = self.recording["events"]
         end = 0
         for turns in loops:
             if turns.enter < end or turns.enter in unrolled or not self._is_wanted(turns):
@@ -119,7 +124,7 @@ class Loops(LoopPart, LoopPolicy):
 
     def _is_wanted(self, turns: RecordedLoop) -> bool:
         known = self.known[turns.key]
-        if known.reason is not None:
+        if known.reason is not None or goes_through_settled(self.recording, turns):
             return False
         if known.rolled is not None:
             return True
@@ -149,7 +154,7 @@ class Loops(LoopPart, LoopPolicy):
             self.check_hopes(number)
         if behind:  # turn by turn, what was not recorded would be missing
             raise refuse(reasons.LONG_CALL, len(self.recording["events"]))
-        if turns is None:
+        if turns is None or self._is_declined(turns):
             self._pass_on(operands, keywords)
             return
         try:
@@ -157,6 +162,34 @@ class Loops(LoopPart, LoopPolicy):
         except NotCapturable as refusal:
             self.give_up(turns, refusal)
             raise
+
+    def _is_declined(self, turns: RecordedLoop) -> bool:
+        """Whether it is not rolled after all, which nothing that was lowered depends on yet."""
+        try:
+            self._check(turns)
+            return False
+        except NotCapturable as refusal:
+            self._note(turns, refusal)
+            if not self._has_whole_iterator(turns):
+                self.given_up.add(turns.enter)
+                raise
+        self.check_hopes(turns.enter)
+        del self._chosen[turns.enter]
+        self.rolled_events -= turns.out - turns.enter
+        within = [each for each in self.recording["loops"] if turns.enter < each.enter < turns.out]
+        self._choose_among(within, self.found.unrolled)
+        return True
+
+    def _has_whole_iterator(self, turns: RecordedLoop) -> bool:
+        """Whether it goes over what a loop that is not rolled would (FlowEvents.on_iter)."""
+        if not turns.is_for:
+            return True
+        events, nodes = self.recording["events"], self.recording["nodes"]
+        origin, number, *_ = nodes[events[turns.headers[0] + 1][2][0]]
+        if origin != "event":
+            return False
+        base = self.recorded.values.get(events[number][2][0])
+        return base is not None and not isinstance(resolve(base), RangeValue)
 
     def check_hopes(self, enter: int | None = None) -> None:
         """A loop that each call goes through in a new way ends the path: the one there, or any.
@@ -198,27 +231,28 @@ class Loops(LoopPart, LoopPolicy):
     # ---- the bodies
 
     def _roll(self, turns: RecordedLoop) -> None:
-        self._check_state(turns)
         known, loop = self.known[turns.key], turns.loop
         rolled = known.rolled
         if rolled is None:
             carried = [loop.variables.index(name) for name in loop.carried]
-            at_end = list(loop.outliving(loop.exhausted)) if turns.is_for else []
-            if any(name not in loop.variables for name in at_end):
-                raise refuse(reasons.LOOP_VARIABLE, at_end[0], "set by no turn")
-            places = [loop.variables.index(name) for name in at_end]
+            places = [loop.variables.index(name) for name in self._at_end(turns)]
             native = _dvm.new_loop(len(loop.variables), carried, places, loop.exhausted)
             rolled = Rolled(native)
-            if turns.count > MOST_WAYS and ways_shown(self.recording, turns) > MOST_WAYS:
-                raise refuse(reasons.LOOP_WAYS, MOST_WAYS)
         self._lower_turns(turns, rolled)
         known.rolled = rolled
         self._step(turns, rolled)
         self._rolled.append(turns)
         self.callbacks.number = turns.out + 1
 
-    def _check_state(self, turns: RecordedLoop) -> None:
-        """What a turn is given must be all that the program has done so far."""
+    @staticmethod
+    def _at_end(turns: RecordedLoop) -> list[str]:
+        return list(turns.loop.outliving(turns.loop.exhausted)) if turns.is_for else []
+
+    def _check(self, turns: RecordedLoop) -> None:
+        """What a turn is given must be all that the program has done so far, and it all of a turn.
+
+        Before any of it is lowered.
+        """
         outer = set(turns.code.co_freevars) & set(turns.loop.variables) - turns.closed_over
         if turns.function is not self.function and outer:
             raise refuse(reasons.LOOP_VARIABLE, min(outer), "one of a function around it")
@@ -226,6 +260,13 @@ class Loops(LoopPart, LoopPolicy):
             raise refuse(reasons.LOOP_STATE, "np.errstate")
         if self.ledger.stores:
             raise refuse(reasons.LOOP_STATE, "a global or a closure")
+        if self.known[turns.key].rolled is not None:
+            return
+        for name in self._at_end(turns):
+            if name not in turns.loop.variables:
+                raise refuse(reasons.LOOP_VARIABLE, name, "set by no turn")
+        if turns.count > MOST_WAYS and ways_shown(self.recording, turns) > MOST_WAYS:
+            raise refuse(reasons.LOOP_WAYS, MOST_WAYS)
 
     def _lower_turns(self, turns: RecordedLoop, rolled: Rolled) -> None:
         """Lower those that no path is known for; at most some, the others may do the same."""
@@ -540,6 +581,11 @@ class Loops(LoopPart, LoopPolicy):
         """All is lowered again without rolling it."""
         if self.memory.wanted_told - self.found.told_apart:
             return  # it is refused for what is open behind another loop, which will not be again
+        self._note(turns, refusal)
+        self.given_up.add(turns.enter)
+
+    def _note(self, turns: RecordedLoop, refusal: NotCapturable) -> None:
+        """Why it is not rolled: nor is it in recordings to come."""
         refusal.place(self.program.at)
         known = self.known[turns.key]
         known.reason, known.at = refusal.reason, refusal.at
@@ -548,7 +594,6 @@ class Loops(LoopPart, LoopPolicy):
         if ways and (differs or self._branches(turns)):
             known.ends_paths = True
             self.known.hopeless[known.begin] = known
-        self.given_up.add(turns.enter)
 
     def let_go(self) -> None:
         self.held.let_go()

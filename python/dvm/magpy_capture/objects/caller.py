@@ -32,7 +32,10 @@ class Caller(Protocol):
     def begun(
         self, callee: Abstract, positional: list[Abstract], named: dict[str, Abstract], seen: Any
     ) -> Abstract:
-        """The generator that a call makes, whose body waits for its first item."""
+        """The generator that a call makes, whose body waits for its first item.
+
+        seen: the generator; None of one that C code makes.
+        """
 
     def next_callback(self) -> Any:
         """The function whose body C code ran next, or None."""

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import inspect
 import operator
+import types
 from collections.abc import Callable, Iterator
 from typing import Any, cast
 
@@ -58,6 +60,12 @@ def refusing(error: type[Exception], refusal: Exception) -> Iterator[None]:
         yield
     except error:
         raise refusal from None
+
+
+def is_generating(cls: type) -> bool:
+    """Whether its `__iter__` is a generator in Python."""
+    found = class_attribute(cls, "__iter__")
+    return isinstance(found, types.FunctionType) and inspect.isgeneratorfunction(found)
 
 
 class Containers(ObjectPart):
@@ -126,6 +134,11 @@ class Containers(ObjectPart):
         value = self.instances.content_of(value, "__iter__")
         if isinstance(value, IteratorValue):
             return value
+        if isinstance(value, Instance) and not backwards and is_generating(value.cls):
+            found = class_attribute(value.cls, "__iter__")
+            self.instances.guard_class(value.cls, "__iter__", found)
+            generator: IteratorValue = self.caller.begun(Literal(found), [value], {}, None)
+            return generator
         if isinstance(value, FlatValue):
             self._look(value)
             value = self.views.flat_view(value.base)

@@ -33,20 +33,22 @@ class Kind:
     """What is known of a class of C that others inherit from.
 
     empty: makes the content of a new one.
-    asks: methods of an object that those of the class itself call.
+    asks: methods of an object that those of the class itself call, but for those in `quiet`.
     """
 
     empty: Callable[[], Abstract] | None = None
     asks: tuple[str, ...] = ()
+    quiet: frozenset[str] = frozenset()
 
 
+_QUIET = frozenset({"clear", "get", "items", "keys", "move_to_end", "values"})
 _ITEMS = ("__getitem__", "__setitem__", "__delitem__", "__contains__", "keys")
 
 _KINDS: dict[type, Kind] = {
     list: Kind(lambda: ListValue([])),
     tuple: Kind(lambda: Sequence([])),
     dict: Kind(lambda: DictValue({})),
-    OrderedDict: Kind(lambda: OrderedValue({}), _ITEMS),
+    OrderedDict: Kind(lambda: OrderedValue({}), _ITEMS, _QUIET),
     defaultdict: Kind(lambda: DefaultDict(Literal(None), {}), ("__missing__",)),
     types.SimpleNamespace: Kind(),
     types.MappingProxyType: Kind(),

@@ -128,12 +128,14 @@ class Objects(ObjectPart):
             return Host(register, seen, made=not external)
         if fits_graph(seen):
             self.program.guard("guard_signature", register, seen, key=(register,))
-            if external and id(seen) in self.memory.joint:
-                return self.memory.joined(register, seen, self.reach)
             self.graph.meet(library_of(seen))
+            if external and id(seen) in self.memory.joint:
+                part = self.memory.joined(register, seen, self.reach)
+                part.wants_gradient = self.rules.met(seen)
+                return part
             sizes = self.rules.known_sizes(register, seen) if sizes is None else sizes
             tensor = self.arrays.tensor_of_array(register, seen, external=external, sizes=sizes)
-            self.rules.met(seen)
+            tensor.wants_gradient = tensor.storage.wants_gradient = self.rules.met(seen)
             if external:
                 self.memory.meet(tensor)
             return tensor

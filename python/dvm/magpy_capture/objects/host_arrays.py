@@ -15,7 +15,7 @@ from collections.abc import Callable
 
 from dvm import reasons
 from dvm.classes import names_in
-from dvm.magpy_capture.libraries import NUMPY, fits_graph, library_of
+from dvm.magpy_capture.libraries import NUMPY, fits_graph, is_empty, library_of
 from dvm.magpy_capture.library import Array
 from dvm.magpy_capture.objects.layer import ObjectPart
 from dvm.magpy_capture.path.program import describe
@@ -101,7 +101,7 @@ class HostArrays(ObjectPart):
         if not fits_graph(seen) or root.home >= 0 or id(root.object) in self.on_host:
             self.program.guard_type(made, seen)
             if root.home >= 0:  # where it is a copy, it is made of the content
-                if seen.size:
+                if not is_empty(seen):
                     self.program.guard("guard_overlap", made, base.register, True)
                 else:
                     self.guard_view(made, base.register, True)

@@ -11,6 +11,7 @@ from dvm.magpy_capture.libraries import (
     NUMPY,
     SCALARS,
     is_array,
+    is_empty,
     is_of_library,
     is_scalar,
     is_single,
@@ -124,7 +125,7 @@ class HostOperations(ObjectPart):
             made = self.program.step("call", self.program.constant(function), registers, (), True)
         base = operands[0]
         if isinstance(base, Host) and is_array(base.object):
-            empty = name == "getitem" and not seen.size  # it may be one where there is something
+            empty = name == "getitem" and is_empty(seen)  # it may be one where there is something
             is_view = empty or library_of(base.object).may_share(base.object, seen)
             if name == "getitem" and base.root.home >= 0:
                 self.host_arrays.guard_view(made, base.register, is_view)

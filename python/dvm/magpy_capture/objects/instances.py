@@ -12,13 +12,14 @@ from dvm.magpy_capture.objects.derived import SLOTS, field_of, inherited
 from dvm.magpy_capture.objects.layer import ObjectPart
 from dvm.magpy_capture.path.program import describe
 from dvm.magpy_capture.path.spec import refuse
-from dvm.magpy_capture.registry import ITERATED, LOOKED_UP, attributes_of
+from dvm.magpy_capture.registry import ITERATED, LOOKED_UP, attributes_of, is_settled
 from dvm.magpy_capture.values import (
     Abstract,
     CacheLock,
     DictValue,
     FunctionValue,
     Gone,
+    Host,
     Instance,
     Literal,
     Method,
@@ -37,12 +38,14 @@ from dvm.magpy_capture.values.kinds import (
 
 #: What becomes a method where an instance finds it in its class.
 BOUND = (types.FunctionType, _dvm.Compiled, functools._lru_cache_wrapper)
+#: What is called where an instance finds it in its class.
+CALLED = (*BOUND, *SLOTS, staticmethod, classmethod)
 
 
 class Instances(ObjectPart):
     """What attributes of instances are by the default rules of the language."""
 
-    needs = "heap ledger meanings program"
+    needs = "heap ledger meanings program varying"
 
     def content_of(self, value: Abstract, *methods: str) -> Abstract:
         """The container that an object is, for C code that runs these methods of it.
@@ -92,7 +95,8 @@ class Instances(ObjectPart):
                 raise refuse(reasons.CLASS_ATTRIBUTE_PROGRAM_SET, name)
         found = class_attribute(base.cls, name)
         self.guard_descriptor(found)
-        if is_known and found is MISSING:
+        if is_known and not isinstance(found, CALLED) and name not in ("__class__", "__dict__"):
+            self.guard_class(base.cls, name, found)
             return self.looked_up(getter, base, name, seen)
         if name == "__class__":
             self.guard_class(base.cls, name, found)
@@ -149,6 +153,8 @@ class Instances(ObjectPart):
             return self.program.step(step, register, name, key=(step, register, name))
 
         value = self.heap.reach(fetch, seen)
+        if isinstance(value, Host) and type(seen) in (int, float) and is_settled(base.cls):
+            value = self.varying.number(value.register, seen)
         base.attributes[name] = value
         return value
 
@@ -156,7 +162,7 @@ class Instances(ObjectPart):
         """What the class provides under `name`, seen through an instance."""
         if found is MISSING:
             raise refuse(reasons.ATTRIBUTE_OBJECT_TYPE, name, classes.name_of(base.cls))
-        if isinstance(found, (*BOUND, *SLOTS, staticmethod, classmethod)):
+        if isinstance(found, CALLED):
             self.guard_class(base.cls, name, found)
         if isinstance(found, (*BOUND, *SLOTS)):
             return Method(base, name, found)
@@ -207,12 +213,11 @@ class Instances(ObjectPart):
         What a class is asked for goes there first: attributes, its truth, isinstance.
         """
         kind = type(cls)
-        if not is_mutable_class(kind):
-            return kind is type
-        self.program.guard_type(self.program.constant(cls), cls)
         found = {name: class_attribute(kind, name) for name in names}
-        for name, each in found.items():
-            self.guard_class(kind, name, each)
+        if is_mutable_class(kind):
+            self.program.guard_type(self.program.constant(cls), cls)
+            for name, each in found.items():
+                self.guard_class(kind, name, each)
         return all(each is class_attribute(type, name) for name, each in found.items())
 
     def guard_look_up(self, cls: type, name: str) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import operator
 from typing import Any
 
-from dvm.magpy_capture.libraries import OF_LISTS, PLAIN_SCALARS, is_array
+from dvm.magpy_capture.libraries import PLAIN_SCALARS, is_array, is_of_lists
 from dvm.magpy_capture.objects.layer import ObjectPart
 from dvm.magpy_capture.values import (
     Abstract,
@@ -27,7 +27,7 @@ from dvm.magpy_capture.values.kinds import is_number, name_of
 LISTS: frozenset[Any] = frozenset({list, sorted})
 #: types whose `==` runs no code of the program
 COMPARED = frozenset({int, float, complex, bool, str, bytes, type(None)} | PLAIN_SCALARS)
-KNOWN: frozenset[Any] = OF_LISTS | LISTS | {all, any, max, min, sum, bool, len}
+KNOWN: frozenset[Any] = LISTS | {all, any, max, min, sum, bool, len}
 
 
 class OpenLists(ObjectPart):
@@ -41,7 +41,7 @@ class OpenLists(ObjectPart):
         """A function of such a list; None: it needs the elements."""
         arguments = [resolve(value) for value in [*positional, *named.values()]]
         known = all(is_open_list(value) or isinstance(value, Literal) for value in arguments)
-        if not known or function not in KNOWN:
+        if not known or not (function in KNOWN or is_of_lists(function)):
             return None
         if function in LISTS:
             source = arguments[0]

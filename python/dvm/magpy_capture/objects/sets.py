@@ -44,13 +44,15 @@ COMBINATIONS = frozenset({"union", "intersection", "difference", "symmetric_diff
 CHANGES = frozenset(
     {"update", "intersection_update", "difference_update", "symmetric_difference_update"}
 )
+#: What the class of a class may have, of which its text or a comparison is made.
+SHOWN = ("__str__", "__repr__", "__format__", "__eq__", "__ne__")
 ELEMENT_METHODS = frozenset({"add", "discard", "remove", "clear", "copy"})
 
 
 class Sets(ObjectPart):
     """What a path does with sets whose elements it knows."""
 
-    needs = "containers heap host_operations identity program"
+    needs = "containers heap host_operations identity instances program"
 
     def known_set(self, value: Abstract) -> AnySet[Any] | None:
         """The elements, of what takes part in the operators of sets."""
@@ -99,6 +101,8 @@ class Sets(ObjectPart):
         A set may be built anew in another order.
         """
         value = resolve(value)
+        if isinstance(value, Literal) and isinstance(value.object, type):
+            return self.instances.guard_metaclass(value.object, *SHOWN)
         if isinstance(value, DictValue):
             return all(self.is_shown(part) for part in value.items.values())
         if isinstance(value, (Sequence, ListValue)):

@@ -12,12 +12,12 @@ from typing import Any, Literal
 from dvm.magpy_capture.path.layer import PathPart
 from dvm.magpy_capture.values import Abstract, next_order
 
-Scope = Literal["variable", "cell", "attribute"]
+Scope = Literal["variable", "cell", "attribute", "context"]
 
 
 @dataclass(eq=False)
 class Stored:
-    """A variable of a module, a cell of a closure, an attribute of a class or a function."""
+    """A variable of a module or a context, a cell, an attribute of a class or a function."""
 
     scope: Scope
     holder: Any
@@ -50,6 +50,10 @@ class Ledger(PathPart):
 
     def store(self, scope: Scope, holder: Any, name: str, value: Abstract) -> None:
         self.stores[scope, id(holder), name] = Stored(scope, holder, name, value)
+
+    def forget(self, scope: Scope, holder: Any, name: str) -> None:
+        """What was there before the path is there again."""
+        del self.stores[scope, id(holder), name]
 
     def call(self, function: Any, arguments: list[Any], names: tuple[str, ...] = ()) -> None:
         self.called.append(Called(function, arguments, names))

@@ -9,6 +9,8 @@ that is a guard on the outcome. If such a path cannot be had, texts are known by
 Likewise how long a list is that grows from call to call, if the program asks before it looks at
 the elements; and which element of a list or tuple is asked for, in turns of a loop from the first.
 
+Likewise numbers of objects that mostly keep theirs, such as a module's sizes.
+
 A long text is of any value from the first: it is data, and a path that compared it would keep it.
 So is one of which the call took many characters by their places.
 """
@@ -54,7 +56,7 @@ class ValueHistory:
 
 
 class Varying(PathPart):
-    """The texts, lengths and places of one call."""
+    """The texts, lengths, places and settled numbers of one call."""
 
     needs = "program"
 
@@ -73,6 +75,13 @@ class Varying(PathPart):
             self.known.varying.add(route)
         if is_long_text(seen) or self._is_open(route, seen):
             self.program.guard_type(register, seen)
+            return Host(register, seen)
+        self.program.guard("guard_value", register, seen, key=(register,))
+        return Literal(seen, identical=False)
+
+    def number(self, register: int, seen: float) -> Abstract:
+        """A number of an object whose numbers mostly stay as they are."""
+        if self._is_open(self._route(register), seen):
             return Host(register, seen)
         self.program.guard("guard_value", register, seen, key=(register,))
         return Literal(seen, identical=False)

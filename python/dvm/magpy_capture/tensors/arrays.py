@@ -25,7 +25,7 @@ INDICES = (int, type(None), type(Ellipsis))
 class Arrays(TensorPart, Materialiser):
     """Builds tensors with NumPy's rules."""
 
-    needs = "graph program"
+    needs = "graph program rules"
 
     def __init__(self) -> None:
         self.external_arrays: list[Tensor] = []  # of the caller, that the program has met
@@ -100,6 +100,8 @@ class Arrays(TensorPart, Materialiser):
 
     def tensor_register(self, value: Tensor) -> int:
         """A host object with the present content, for callees that do not keep or change it."""
+        if value.storage.wants_gradient and (value.base is not None or self.rules.keeps_gradients):
+            raise refuse(reasons.GRADIENTS)  # the host would keep one for what it makes
         if value.is_scalar:
             register = self.graph.leave(self.value_of(value), "numpy")
             self.scalar_owner(register, value.storage)
@@ -217,6 +219,8 @@ class Arrays(TensorPart, Materialiser):
 
     def value_of(self, t: Tensor) -> int:
         """The graph value of the present content, axes in order of memory."""
+        if t.wants_gradient and self.rules.keeps_gradients:
+            raise refuse(reasons.GRADIENTS)
         if t.maybe is not None and self.is_stale(t):
             t.maybe.decide()
         if t.base is None:
@@ -267,6 +271,7 @@ class Arrays(TensorPart, Materialiser):
             remake=remake,
             contiguous=contiguous and base.contiguous,
             loose=loose or base.loose,
+            wants_gradient=base.wants_gradient and self.rules.keeps_gradients,
         )
         if may_fail:
             self.value_of(made)

@@ -250,11 +250,33 @@ class Indexing(TensorPart):
             element = view(self.arrays.value_of(t))
             return fresh(element, t.dtype, [], library=t.library, is_scalar=True)
         made = self.arrays.view_of(
-            t, shape, order, view, write, ("getitem", [key]), contiguous=whole
+            t,
+            shape,
+            order,
+            view,
+            write,
+            ("getitem", [key]),
+            contiguous=whole or self._is_dense(t, selection),
         )
         if not all(selection.kept) and not written:
             self.updates.check_view(made)
         return made
+
+    @staticmethod
+    def _is_dense(t: Tensor, selection: Selection) -> bool:
+        """Whether the part lies as densely as the whole does.
+
+        It takes all of the inner axes, a range of the next one, and one place of each other axis.
+        """
+        inner = True
+        for axis in reversed(t.order):
+            kept, count = selection.kept[axis], selection.counts[axis]
+            is_range = not kept or selection.steps[axis] == 1 or count.constant == 1
+            if inner and is_range:
+                inner = kept and count == t.shape[axis]
+            elif inner or not (count.constant == 1 or not kept):
+                return False
+        return True
 
     def _view_order(self, t: Tensor, selection: Selection) -> Order:
         place = {axis: i for i, axis in enumerate(selection.result) if axis is not None}

@@ -14,6 +14,7 @@ from collections.abc import Sequence as SequenceOf
 from typing import Any
 
 from dvm import _dvm, reasons
+from dvm.magpy_capture.libraries import is_empty
 from dvm.magpy_capture.path.graphs import Modes
 from dvm.magpy_capture.path.spec import refuse
 from dvm.magpy_capture.tensors.fresh import Order, c_order
@@ -103,24 +104,20 @@ class MaybeViews(TensorPart):
         others = [dim for place, dim in enumerate(sizes) if place not in unknown]
         known = self.graph.product(others)
         self.program.require_positive(known)  # or -1 may be anything, and NumPy raises
-        rest = self._without(before, others)
-        sizes[unknown[0]] = self.graph.product(before) // known if rest is None else rest
+        sizes[unknown[0]] = self._without(before, others)
         return sizes
 
-    def _without(
-        self, before: SequenceOf[_dvm.Dim], sizes: SequenceOf[_dvm.Dim]
-    ) -> _dvm.Dim | None:
-        """What is left of the sizes before without these, if these are among them."""
-        if any(size.constant == 0 for size in sizes):
-            return None
-        rest = list(before)
+    def _without(self, before: SequenceOf[_dvm.Dim], sizes: SequenceOf[_dvm.Dim]) -> _dvm.Dim:
+        """The product of the sizes before, divided by that of these; those in both cancel out."""
+        rest, divisors = list(before), []
         for size in sizes:
             match = next((dim for dim in rest if dim == size), None)
-            if match is None and size.constant != 1:
-                return None
-            if match is not None:
+            if match is None:
+                divisors.append(size)
+            else:
                 rest.remove(match)
-        return self.graph.product(rest)
+        left, divisor = self.graph.product(rest), self.graph.product(divisors)
+        return left if divisor.constant == 1 else left // divisor
 
     def reshaped(self, x: Tensor, shape: SequenceOf[_dvm.Dim]) -> Tensor:
         """Another shape in C order: a view where NumPy makes one, else a copy.
@@ -217,7 +214,7 @@ class MaybeViews(TensorPart):
         if t.object is None or base.object is None:
             raise refuse(reasons.VIEW_COPY_ARRAY_NOT_SEEN)
         register = self.arrays.layout_register(base)
-        if t.object.size:
+        if not is_empty(t.object):
             is_view = bool(t.library.may_share(t.object, base.object))
             pair = (self.arrays.remade(t, register), register)
             self.program.guard("guard_overlap", *pair, is_view, key=pair)

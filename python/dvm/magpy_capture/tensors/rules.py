@@ -22,8 +22,15 @@ class Rules(Protocol):
     def known_sizes(self, register: int, seen: Any) -> list[_dvm.Dim] | None:
         """Those of an array that is mostly of the same sizes; then the path is for these."""
 
-    def met(self, seen: Any) -> None:
-        """An array that others have made comes into the path."""
+    def met(self, seen: Any) -> bool:
+        """An array that others have made comes into the path: whether it wants a gradient."""
+
+    @property
+    def keeps_gradients(self) -> bool:
+        """Whether gradients are kept of what is computed now."""
+
+    def as_called(self, function: Any) -> Any:
+        """The function of the host for a path to call, which may be elsewhere in the program."""
 
     def result_order(self, operands: SequenceOf[Tensor], rank: int) -> Order:
         """The memory order of an elementwise result."""
@@ -39,6 +46,9 @@ class Rules(Protocol):
 
     def written(self, function: Any, positional: list[Abstract], named: Named) -> list[Abstract]:
         """The arguments that a call of a function of the host writes into."""
+
+    def drawn_from(self, function: Any, positional: list[Abstract], named: Named) -> Any:
+        """The generator of random numbers that a call of it draws from, or None."""
 
     def is_opaque_class(self, cls: type) -> bool:
         """Whether operators on its arrays run the library's own code, on every call."""

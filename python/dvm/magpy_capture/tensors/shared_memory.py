@@ -59,6 +59,8 @@ class SharedMemory(TensorPart):
             each.storage.open_behind = loop
 
     def may_write(self, t: Tensor) -> None:
+        if t.storage.wants_gradient:  # written behind all else, where they are kept again
+            raise refuse(reasons.GRADIENTS)
         if t.storage.open_behind >= 0:
             self.wanted_told.add(t.storage.open_behind)
             raise refuse(reasons.LOOP_VIEW, "behind it")

@@ -56,6 +56,7 @@ class Storage:
     in_copy: bool = False  # whether a call that writes was made on a copy, which was read
     writes: list[Any] = field(default_factory=list)  # PartWrites, into one of the caller's
     uncounted: int = 0  # the program's writes less those that the path repeats as such
+    wants_gradient: bool = False  # of the caller's, in a call that keeps gradients
 
     @property
     def external(self) -> bool:
@@ -128,6 +129,7 @@ class Tensor:
     unchecked: bool = False  # whether an integer that it was made with may be out of bounds
     open_order: Callable[[], None] | None = None
     leaving: Callable[[], None] | None = None  # settles what only matters outside of the path
+    wants_gradient: bool = False  # what is computed of it has one, where gradients are kept
 
     @property
     def is_integer(self) -> bool:

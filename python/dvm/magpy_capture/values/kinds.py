@@ -13,7 +13,6 @@ from dvm import _dvm
 from dvm.annotating import NOTHING, PACKAGED, annotation_of
 from dvm.classes import is_mutable_class, lookup, mro_of
 from dvm.magpy_capture.libraries import (
-    DESCRIBING,
     ELEMENTWISE,
     EQUALS,
     FIELDS,
@@ -22,6 +21,8 @@ from dvm.magpy_capture.libraries import (
     NUMPY,
     SCALARS,
     UNCHANGING,
+    holds_objects,
+    is_describing,
     is_plain_array,
     is_scalar,
     owned,
@@ -107,12 +108,12 @@ def is_shared_draw(value: Any) -> bool:
 def is_pure_object(value: Any) -> bool:
     kind = type(value)
     if is_plain_array(value) or is_scalar(value):
-        return not value.dtype.hasobject
+        return not holds_objects(value)
     if kind is tuple or kind is frozenset:
         return all(is_pure_object(part) for part in value)
     if kind in PLAIN_TYPES or kind in imported("decimal", "Decimal"):
         return True
-    return isinstance(value, DESCRIBING)
+    return is_describing(value)
 
 
 def is_pure_class(value: Any) -> bool:
@@ -135,6 +136,11 @@ def is_constant(value: Any) -> bool:
             *GETTERS,
         ),
     )
+
+
+def has_one_text(value: Any) -> bool:
+    """Whether a constant always looks the same: a class in Python may be given another name."""
+    return is_constant(value) and not (isinstance(value, type) and is_mutable_class(value))
 
 
 def is_nan(value: Any) -> bool:
@@ -180,4 +186,6 @@ def name_of(function: Any) -> str:
     """A function's name for reasons: with its module, unless it is a builtin."""
     module = getattr(function, "__module__", None)
     name = getattr(function, "__qualname__", None) or getattr(function, "__name__", repr(function))
+    if str(name).startswith("_") and isinstance(function, types.BuiltinFunctionType):
+        name = function.__name__  # torch.conv1d is a method of a class that nobody sees
     return f"{module}.{name}" if module and module != "builtins" else str(name)

@@ -15,7 +15,14 @@ from typing import Any
 
 from dvm import classes, reasons
 from dvm.handlers import is_of_a_signal
-from dvm.magpy_capture.libraries import ELEMENTWISE, INEXACT, SCALARS, is_array, is_function
+from dvm.magpy_capture.libraries import (
+    ELEMENTWISE,
+    INEXACT,
+    SCALARS,
+    is_array,
+    is_empty,
+    is_function,
+)
 from dvm.magpy_capture.objects.caller import Caller
 from dvm.magpy_capture.path.program import describe
 from dvm.magpy_capture.path.spec import BodyRaised, NotCapturable, refuse
@@ -207,7 +214,7 @@ class Callbacks(WalkPart, Caller):
         if self._depth == MAX_DEPTH:
             raise refuse(reasons.CALLBACKS_WITHIN_CALLBACKS_DEEP, MAX_DEPTH)
         self._depth += 1
-        at, pending = self.program.at, self.recorded.pending
+        at, pending = self.outputs.at, self.recorded.pending
         self.recorded.pending = None  # of a body before: this one was not followed
         try:
             yield
@@ -216,7 +223,8 @@ class Callbacks(WalkPart, Caller):
             raise
         finally:
             self._depth -= 1
-            self.program.at, self.recorded.pending = at, pending
+            self.outputs.come_to(at)
+            self.recorded.pending = pending
 
     def begun(
         self, callee: Abstract, positional: list[Abstract], named: dict[str, Abstract], seen: Any
@@ -392,7 +400,7 @@ class Callbacks(WalkPart, Caller):
 
         Of nothing, NumPy's functions warn.
         """
-        if not isinstance(array, Tensor) or not array.object.size:
+        if not isinstance(array, Tensor) or is_empty(array.object):
             raise refuse(reasons.C_CODE_CALLS_WITH, describe(function), describe(array))
         self._looks.append((array.storage, array.storage.version))
 

@@ -6,6 +6,7 @@ import functools
 import operator
 import sys
 import types
+import weakref
 from typing import Any
 
 from dvm import classes, reasons
@@ -42,6 +43,7 @@ from dvm.magpy_capture.registry import (
 from dvm.magpy_capture.values import (
     Abstract,
     Hidden,
+    Host,
     Instance,
     Literal,
     Method,
@@ -52,7 +54,14 @@ from dvm.magpy_capture.values import (
     SuperValue,
     resolve,
 )
-from dvm.magpy_capture.values.kinds import GETTERS, class_attribute, is_constant, is_fixed, name_of
+from dvm.magpy_capture.values.kinds import (
+    GETTERS,
+    class_attribute,
+    has_one_text,
+    is_constant,
+    is_fixed,
+    name_of,
+)
 from dvm.magpy_capture.values.tables import CLOCKS, EVENT_OF, PURE
 from dvm.magpy_capture.walk.layer import WalkPart
 
@@ -67,9 +76,9 @@ class Calls(WalkPart):
     """Asks those who may know what a call means, in order."""
 
     needs = (
-        "annotated caller containers contexts deques exceptions followed graph host_operations "
-        "identity instances lookups meanings memory methods opaque open_lists operator_events "
-        "outputs packages program randoms recorded rules sets"
+        "annotated caller containers contexts deques exceptions followed graph heap "
+        "host_operations identity instances lookups meanings memory methods opaque open_lists "
+        "operator_events outputs packages program randoms recorded rules sets"
     )
 
     def call(
@@ -86,6 +95,8 @@ class Calls(WalkPart):
             return self.call(callee.function, [*callee.positional, *positional], given, seen)
         if isinstance(callee, Instance) and callee.cls is functools.partial:
             return self.call_partial(callee, positional, named, seen)
+        if isinstance(callee, Host) and type(callee.object) is weakref.ref:
+            return self.referred(callee, seen)
         callee = self.program.by_identity(callee)
         if isinstance(callee, (Instance, Literal)) and called_by(callee.object) is not None:
             return self.rules.called_for_each(callee, positional, named, seen)
@@ -216,7 +227,10 @@ class Calls(WalkPart):
                 raise refuse(reasons.FUNCTION_OF, name_of(function), describe(argument))
         if function in CLOCKS_OF and any(isinstance(a, Literal) for a in arguments):
             return self.read_clock(function, positional, named, seen)  # of "now", perhaps
-        if all(is_fixed(argument) for argument in arguments) and is_constant(seen):
+        known = all(is_fixed(argument) for argument in arguments) and is_constant(seen)
+        if known and not (
+            shows and not all(has_one_text(resolve(each).object) for each in arguments)
+        ):
             return Literal(seen, made=is_scalar(seen))
         return self.host_operations.host_call(
             self.program.constant(function), positional, named, seen
@@ -251,6 +265,12 @@ class Calls(WalkPart):
         return self.host_operations.host_call(
             self.program.constant(function), positional, named, seen
         )
+
+    def referred(self, reference: Host, seen: Any) -> Abstract:
+        """What a weak reference of the caller's gives: the object that is there in each call."""
+        register = reference.register
+        key = ("call", register)
+        return self.heap.reach(lambda: self.program.step("call", register, [], (), key=key), seen)
 
     # ---- partial, super
 

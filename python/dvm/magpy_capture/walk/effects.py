@@ -6,6 +6,7 @@ Everything that can fail is computed before the step `commit`; then come the eff
 
 from __future__ import annotations
 
+import contextvars
 import types
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator
@@ -286,7 +287,7 @@ class Effects(WalkPart):
         """Compute its value, and have what it is stored in."""
         if stored.scope == "cell":
             stored.holder = self.followed.cell_register(stored.holder)
-        elif stored.scope == "attribute":
+        elif stored.scope != "variable":
             self.program.constant(stored.holder)
         self.prepare(stored.value, seen)
 
@@ -296,6 +297,8 @@ class Effects(WalkPart):
             steps.append(("set_variable", stored.holder, stored.name, built))
         elif stored.scope == "cell":
             steps.append(("set_cell", stored.holder, built))
+        elif stored.scope == "context":
+            self.call(contextvars.ContextVar.set, [self.program.constant(stored.holder), built])
         else:
             holder = self.program.constant(stored.holder)
             steps.append(("set_attribute", holder, stored.name, built))

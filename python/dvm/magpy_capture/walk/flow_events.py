@@ -25,7 +25,7 @@ from dvm.magpy_capture.values import (
     SliceValue,
     resolve,
 )
-from dvm.magpy_capture.values.kinds import class_attribute, is_constant
+from dvm.magpy_capture.values.kinds import class_attribute, has_one_text
 from dvm.magpy_capture.walk.layer import WalkPart
 from dvm.magpy_capture.walk.recorded import Operands
 
@@ -70,7 +70,7 @@ class FlowEvents(WalkPart):
         parts = [self.recorded.value(node) for node in operands]
         if not all(self.sets.is_shown(part) for part in parts):
             raise refuse(reasons.FORMATTING, describe(parts[0]))
-        if all(isinstance(part, Literal) and is_constant(part.object) for part in parts):
+        if all(isinstance(part, Literal) and has_one_text(part.object) for part in parts):
             return Literal(self.record.seen(result))
         spec = self.program.register_of(parts[1]) if len(parts) > 1 else -1
         return Host(

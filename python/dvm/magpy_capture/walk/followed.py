@@ -16,6 +16,7 @@ from dvm.classes import is_mutable_class
 from dvm.magpy_capture.path.program import describe
 from dvm.magpy_capture.path.spec import refuse
 from dvm.magpy_capture.recording.functions_run import wrapped
+from dvm.magpy_capture.registry import TRAMPOLINES
 from dvm.magpy_capture.values import (
     Abstract,
     Closure,
@@ -26,10 +27,12 @@ from dvm.magpy_capture.values import (
     Literal,
     Method,
     Partial,
+    Sequence,
     resolve,
 )
 from dvm.magpy_capture.values.kinds import class_attribute
 from dvm.magpy_capture.walk.layer import WalkPart
+from dvm.magpy_capture.walk.recorded import Operands
 
 #: A cell that is found without a function in a register.
 FIXED = (-1, -1)
@@ -40,7 +43,7 @@ FUNCTIONS = (Literal, FunctionValue, Closure)
 class FollowedFunctions(WalkPart):
     """Functions by their code, and the cells they close over."""
 
-    needs = "containers heap instances lookups program recorded"
+    needs = "containers heap instances lookups meanings program recorded"
 
     def __init__(self) -> None:
         self.leading: Abstract | None = None  # what a followed call leads to
@@ -105,8 +108,9 @@ class FollowedFunctions(WalkPart):
             for name in ("__new__", "__init__"):
                 self.instances.guard_class(called, name, class_attribute(called, name))
 
-    def entered_function(self, function: types.FunctionType, node: int) -> Abstract:
-        """The value of the function whose body begins."""
+    def entered_function(self, function: types.FunctionType, operands: Operands) -> Abstract:
+        """The value of the function whose body begins; its arguments come before itself."""
+        node = operands[-1]
         if self.recorded.pending is None:  # C code calls it, and so the lowering knows it
             return self.recorded.values.get(node, Literal(function))
         leading, self.leading = self.leading, None
@@ -114,10 +118,26 @@ class FollowedFunctions(WalkPart):
             return self.recorded.closures.get(id(function), Literal(function))
         if leading.object is function:
             return leading
+        if isinstance(leading.object, types.FunctionType) and leading.object in TRAMPOLINES:
+            first = resolve(self.recorded.value(operands[0]))
+            if not function.__code__.co_argcount and isinstance(first, Sequence):  # of `*args`
+                first = resolve(first.elements[0])
+            leading = self.led_to(leading, first)
+            if leading.object is function:
+                return leading
         # What a type or a builtin runs is found in classes, which are guarded.
         if not isinstance(leading.object, (type, types.BuiltinFunctionType)):
             raise refuse(reasons.CALL_RUNS, describe(leading), function.__qualname__)
         return Literal(function)
+
+    def led_to(self, trampoline: Any, first: Abstract) -> Abstract:
+        """The function that a call of a trampoline ends in."""
+        if not isinstance(first, Instance):
+            return trampoline
+        _, meaning = TRAMPOLINES[trampoline.object]
+        self.enter_function(trampoline)
+        made: Abstract = meaning(self.meanings.holder(meaning), first)
+        return made
 
     # ---- functions
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dvm import reasons
+from dvm import _dvm, reasons
 from dvm.magpy_capture.path.program import describe
 from dvm.magpy_capture.path.spec import BodyRaised, refuse
 from dvm.magpy_capture.registry import attributes_of, methods_of
@@ -22,6 +22,7 @@ from dvm.magpy_capture.values import (
     is_none,
     resolve,
 )
+from dvm.magpy_capture.values.kinds import MISSING
 from dvm.magpy_capture.walk.callbacks import RESUMING
 from dvm.magpy_capture.walk.followed import FUNCTIONS
 from dvm.magpy_capture.walk.layer import WalkPart
@@ -31,7 +32,7 @@ from dvm.magpy_capture.walk.recorded import Operands
 class Generators(WalkPart):
     """What a generator does when it is asked for an item, thrown into, closed or dropped."""
 
-    needs = "callbacks exceptions followed outputs record recorded"
+    needs = "callbacks exceptions followed outputs program record recorded"
 
     def __init__(self) -> None:
         self.waiting: Any = None  # what was left of the frame of the one that gave an item
@@ -62,14 +63,27 @@ class Generators(WalkPart):
     def made(
         self, callee: Abstract, positional: list[Abstract], named: dict[str, Abstract], seen: Any
     ) -> Abstract:
-        """A call of a generator function, whose body runs when items are asked for."""
+        """A call of a generator function, whose body runs when items are asked for.
+
+        seen: None of one that C code has made, which is met when it gives its first item.
+        """
         callee, positional, named = self.followed.reached(callee, positional, named)
         code = getattr(getattr(callee, "object", None), "__code__", None)
-        if not isinstance(callee, FUNCTIONS) or code is not seen.gi_code:
+        if not isinstance(callee, FUNCTIONS) or (seen is not None and code is not seen.gi_code):
             raise refuse(reasons.CALL, describe(callee))
         self.followed.enter_function(callee)
+        self._guard_exits(callee.object)
         made = GeneratorValue(lambda: self._next_item(made), callee, positional, named, seen=seen)
         return made
+
+    def _guard_exits(self, function: Any) -> None:
+        """What its handlers are for: GeneratorExit passes them where it is dropped."""
+        globals_, builtins = function.__globals__, function.__builtins__
+        for name in _dvm.asked_by_exit(function.__code__):
+            scope = globals_ if name in globals_ else builtins
+            if scope is builtins:
+                self.program.guard_name(globals_, name, MISSING)
+            self.program.guard_name(scope, name, scope.get(name, MISSING))
 
     # ---- going on
 
@@ -85,7 +99,10 @@ class Generators(WalkPart):
         if number == len(events) or events[number][0] not in RESUMING:
             raise refuse(reasons.GENERATOR_RAN_OUT_SIGHT)
         kind, _, operands, _, thrown, *_ = events[number]
-        if kind != how or self.record.seen(operands[0]) is not generator.seen:
+        met = self.record.seen(operands[0])
+        if generator.seen is None and met.gi_code is generator.function.object.__code__:
+            generator.seen = met
+        if kind != how or met is not generator.seen:
             raise refuse(reasons.GENERATORS_RAN_ANOTHER_ORDER_EXPECTED)
         depth = len(self.outputs.frames)
         with self.callbacks.within():

@@ -13,10 +13,10 @@ from dvm.classes import mro_of, names_in
 from dvm.magpy_capture.libraries import (
     ELEMENTWISE,
     EQUALS,
-    FACTS,
     FUNCTION_TYPES,
     GENERATORS,
     is_array,
+    is_fact,
     is_scalar,
     library_of,
 )
@@ -166,7 +166,7 @@ class Lookups(WalkPart):
 
     @attributes_of(Literal)
     def attribute_of_literal(self, base: Literal, name: str, seen: Any) -> Abstract:
-        if type(base.object) in FACTS:
+        if is_fact(base.object):
             return self.literal_attribute(base, name, seen)
         if self.heap.is_plain_instance(base.object):
             held = self.heap.reach(lambda: self.program.constant(base.object), base.object)
@@ -234,11 +234,18 @@ class Lookups(WalkPart):
     def literal_attribute(self, base: Literal, name: str, seen: Any) -> Abstract:
         owner = base.object
         if isinstance(owner, types.ModuleType):
-            self.guard_module(owner, name)
+            found = class_attribute(type(owner), name)
+            getter = class_attribute(type(found), "__get__")
+            asked = self.instances.has_meaning(getter)  # of a property that is asked each time
+            self.guard_module(owner, name, found if asked else MISSING)
             scope = vars(owner)
-            if name not in scope:
+            if asked or name not in scope:
+                key = ("getattr", id(owner), name)
                 return self.heap.reach(
-                    lambda: self.program.step("getattr", self.program.constant(owner), name), seen
+                    lambda: self.program.step(
+                        "getattr", self.program.constant(owner), name, key=key
+                    ),
+                    seen,
                 )
             if is_constant(seen):  # math.pi: found with the functions beside it
                 self.program.guard_name(scope, name, seen)
@@ -266,9 +273,8 @@ class Lookups(WalkPart):
         if isinstance(owner, (types.FunctionType, *FUNCTION_TYPES)) or user_class:
             fetch = lambda: self.program.step("getattr", self.program.constant(owner), name)  # noqa: E731
             return self.heap.reach(fetch, seen)
-        if is_constant(owner) or isinstance(
-            owner, (*FACTS, *ELEMENTWISE, type, types.FunctionType)
-        ):
+        known = (*ELEMENTWISE, type, types.FunctionType)
+        if is_constant(owner) or is_fact(owner) or isinstance(owner, known):
             immutable = type(owner) in IMMUTABLE or isinstance(owner, (*ELEMENTWISE, *EQUALS))
             if immutable and _is_method(seen):
                 return Method(base, name)
@@ -279,14 +285,17 @@ class Lookups(WalkPart):
                 return ListValue([Literal(part) for part in parts], object=seen)
         raise refuse(reasons.ATTRIBUTE_OF, name, describe(base))
 
-    def guard_module(self, owner: types.ModuleType, name: str) -> None:
-        """The name is looked up in the module's own dict; a module may change its class."""
+    def guard_module(self, owner: types.ModuleType, name: str, known: Any) -> None:
+        """The name is looked up in the module's own dict; a module may change its class.
+
+        known: what its class has under the name, if it is known what that gives.
+        """
         cls = type(owner)
         self.program.guard_type(self.program.constant(owner), owner)
         if cls is not types.ModuleType:
             for method, plain in (("__getattribute__", types.ModuleType), (name, object)):
                 found = class_attribute(cls, method)
-                if found is not vars(plain).get(method, MISSING):
+                if found is not vars(plain).get(method, MISSING) and found is not known:
                     raise refuse(reasons.ATTRIBUTE_MODULE_CLASS, name, classes.name_of(cls))
                 self.instances.guard_class(cls, method, found)
 

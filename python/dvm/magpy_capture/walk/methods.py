@@ -20,6 +20,7 @@ from dvm.magpy_capture.objects.open_lists import is_open_list
 from dvm.magpy_capture.path.program import describe
 from dvm.magpy_capture.path.spec import NotCapturable, refuse
 from dvm.magpy_capture.registry import (
+    FUNCTIONS,
     METHODS,
     SEEING,
     Meaning,
@@ -80,6 +81,9 @@ class Methods(WalkPart):
             )
         if type(callee.function) is CACHED:
             return self.caches.cached_call(callee.function, [base, *positional], named, seen)
+        if isinstance(callee.function, types.FunctionType) and callee.function in FUNCTIONS:
+            meaning = FUNCTIONS[callee.function]
+            return self.meant(meaning, name, [base, *positional], named, seen)
         if callee.function in LOGGING:
             return self.outputs.log(callee.function, [base, *positional], named, seen)
         if callee.function is IS_ENABLED and len(positional) == 1:
@@ -243,7 +247,8 @@ class Methods(WalkPart):
         elif content is None and base_of(base.cls) is types.SimpleNamespace:
             base.attributes.update(named)
         elif isinstance(content, DictValue):
-            self._ask_none(base)
+            if positional or named:
+                self._ask_none(base, "__init__")
             if isinstance(content, DefaultDict) and positional:
                 content.factory, *positional = positional
             content.items.update(self.python.make_dict(*positional, **named).items)
@@ -251,11 +256,13 @@ class Methods(WalkPart):
             raise refuse(reasons.CALL_METHOD, "__init__", describe(base))
         return Literal(None)
 
-    def _ask_none(self, base: Instance) -> None:
-        """No method of its class in C calls one in Python on the object."""
+    def _ask_none(self, base: Instance, method: str) -> None:
+        """The method of its class in C calls none in Python on the object."""
         kind = base_of(base.cls)
         row = kind_of(kind) if kind is not None else None
-        for name in row.asks if row is not None else ():
+        if row is None or method in row.quiet:
+            return
+        for name in row.asks:
             if class_attribute(base.cls, name) is not inherited(base.cls, name):
                 raise refuse(reasons.CALL_METHOD, name, describe(base))
             self.instances.guard_class(base.cls, name, inherited(base.cls, name))
@@ -289,7 +296,7 @@ class Methods(WalkPart):
             return self.python.length(content, seen=seen)
         if name == "__iter__":
             return self.containers.iterator(content)
-        self._ask_none(base)
+        self._ask_none(base, name)
         return self._by_kind(content, name, positional, named, seen)
 
 

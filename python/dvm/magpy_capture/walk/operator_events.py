@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 import operator
+import types
 from typing import Any
 
 from dvm import reasons
@@ -34,6 +35,7 @@ from dvm.magpy_capture.values import (
     SetValue,
     Size,
     Tensor,
+    resolve,
 )
 from dvm.magpy_capture.values.kinds import MISSING, PURE_TYPES, class_attribute
 from dvm.magpy_capture.values.tables import INPLACE_OPERATORS
@@ -171,18 +173,25 @@ class OperatorEvents(WalkPart, Operators):
             return self.host_operations.host_operation(name, [a, b], seen)
         if isinstance(a, Tensor) or isinstance(b, Tensor):
             return self.rules.compute("compare", name, [a, b], seen)
-        known = [each.object for each in (a, b) if isinstance(each, Literal)]
-        members = [each for each in known if isinstance(each, enum.Enum)]
-        if len(known) == 2 and members and name in ("==", "!="):
-            for member in members:  # no Python code answers, and both objects are always these
-                self.instances.guard_class(
-                    type(member), "__eq__", class_attribute(type(member), "__eq__")
-                )
+        if name in ("==", "!=") and self.compares_members([a, b]):
             return Literal(seen)
         if name in ("==", "!=") and (answer := self.compared_objects(name, a, b, seen)) is not None:
             return answer
         made = self.sets.compared(name, a, b, seen)
         return self.host_operations.host_operation(name, [a, b], seen) if made is None else made
+
+    def compares_members(self, values: list[Abstract]) -> bool:
+        """Whether these are constants, members of enumerations among them, that C code compares."""
+        known = [each.object for each in map(resolve, values) if isinstance(each, Literal)]
+        kinds = [type(each) for each in known if isinstance(each, enum.Enum)]
+        if len(known) < len(values) or not kinds:
+            return False
+        for kind in kinds:
+            equal = class_attribute(kind, "__eq__")
+            if isinstance(equal, types.FunctionType):
+                return False
+            self.instances.guard_class(kind, "__eq__", equal)
+        return True
 
     def compared_objects(self, name: str, a: Abstract, b: Abstract, seen: bool) -> Abstract | None:
         """`==` where it asks who two objects are, and nothing else; None where it does not."""
@@ -225,9 +234,10 @@ class OperatorEvents(WalkPart, Operators):
         if isinstance(container, ListValue) and container.is_open:
             if (found := self.open_lists.contains(container, item, name, seen)) is not None:
                 return found
-        return self.host_operations.host_operation(
-            name, [item, container], self.record.seen(result)
-        )
+        if isinstance(container, (Sequence, ListValue)):
+            if self.compares_members([item, *container.elements]):
+                return Literal(seen)
+        return self.host_operations.host_operation(name, [item, container], seen)
 
     # ---- parts
 

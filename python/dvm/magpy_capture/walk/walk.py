@@ -102,7 +102,7 @@ class Walk(WalkPart):
         self.program.check_time()
         events = self.record.events
         kind, name, operands, keywords, result, at, followed = events[self.callbacks.number]
-        self.program.at = at
+        self.outputs.come_to(at)
         if not self.outputs.frames:
             self.own_line = at[1]
         self.callbacks.number += 1
@@ -274,8 +274,8 @@ class Walk(WalkPart):
 
     def on_enter(self, name: str, operands: Operands, *_: Any) -> None:
         function = self.record.seen(operands[-1])
-        self.followed.enter_function(self.followed.entered_function(function, operands[-1]))
-        self.outputs.frames.append(Frame(operands, self.program.at))
+        self.followed.enter_function(self.followed.entered_function(function, operands))
+        self.outputs.frames.append(Frame(operands, self.outputs.at, self.outputs.users_at))
         self.recorded.entered.append(self.recorded.pending)
         self.recorded.pending = None
         self.recorded.builtins.append(function.__builtins__)

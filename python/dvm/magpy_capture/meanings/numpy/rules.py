@@ -38,8 +38,15 @@ class NumpyRules(NumpyPart):
     def known_sizes(self, register: int, seen: Any) -> None:
         """An array is of any sizes."""
 
-    def met(self, seen: Any) -> None:
+    keeps_gradients = False
+
+    def met(self, seen: Any) -> bool:
         """What NumPy goes by beside its arguments is guarded once (step guard_errstate)."""
+        return False
+
+    def as_called(self, function: Any) -> Any:
+        """Any function of NumPy does the same anywhere."""
+        return function
 
     def result_order(self, operands: SequenceOf[Tensor], rank: int) -> Order:
         """The memory order NumPy gives to an elementwise result (K order).
@@ -95,6 +102,9 @@ class NumpyRules(NumpyPart):
 
     def written(self, function: Any, positional: list[Abstract], named: Named) -> list[Abstract]:
         return self.written_arguments.written(function, positional, named)
+
+    def drawn_from(self, function: Any, positional: list[Abstract], named: Named) -> Any:
+        """Its generators are the owners of what draws (randoms.py)."""
 
     def is_opaque_class(self, cls: type) -> bool:
         return self.array_classes.is_opaque_class(cls)

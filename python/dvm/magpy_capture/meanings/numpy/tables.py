@@ -22,7 +22,9 @@ from typing import Any
 import numpy as np
 
 from dvm import _dvm
+from dvm.magpy_capture.meanings.python.data_classes import LEAVES as DATA_CLASSES
 from dvm.magpy_capture.meanings.python.log_records import IS_ENABLED, LOGGING
+from dvm.magpy_capture.meanings.python.signatures import LEAVES as SIGNATURES
 from dvm.magpy_capture.registry import FUNCTIONS
 from dvm.magpy_capture.values.tables import DEFINING, ITERATOR, RANDOM
 
@@ -154,6 +156,8 @@ def leaves() -> Iterable[Any]:
         *(np.vectorize, np.vectorize.__init__, np.vectorize.__call__),
         *(*LOGGING, IS_ENABLED, logging.getLogger),
         copy.deepcopy,
+        *SIGNATURES,
+        *DATA_CLASSES,
         *DEFINING,
         enum.property.__get__,
         np.ndindex,

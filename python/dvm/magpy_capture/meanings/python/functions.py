@@ -15,7 +15,7 @@ from dvm.magpy_capture.meanings.python.layer import PythonPart
 from dvm.magpy_capture.objects.derived import inherited
 from dvm.magpy_capture.objects.open_lists import is_open_list
 from dvm.magpy_capture.path.program import describe
-from dvm.magpy_capture.path.spec import refuse
+from dvm.magpy_capture.path.spec import BodyRaised, refuse
 from dvm.magpy_capture.registry import means
 from dvm.magpy_capture.values import (
     Abstract,
@@ -55,6 +55,8 @@ NONE = Literal(None)
 FALSE = Literal(False)
 #: Rows up to so long are taken apart, so that arithmetic with their numbers can be compiled.
 FEW_NUMBERS = 16
+#: by which an abstract class says which classes are like it: by none
+HOOK = vars(object)["__subclasshook__"]
 #: Types whose hashes follow from the value alone.
 HASHED = (int, float, complex, bool, str, bytes)
 
@@ -169,9 +171,13 @@ class PythonFunctions(PythonPart):
         cls, wanted = self.identity.class_of(value), self.indexing.plain(classes)
         self.instances.guard_bases(cls)
         for one in wanted if type(wanted) is tuple else (wanted,):
-            if not isinstance(one, type) or type(one) is abc.ABCMeta:
-                abstract = getattr(one, "__module__", "") in ("collections.abc", "numbers")
-                if not abstract or is_mutable_class(cls):  # a class may be registered later
+            if not isinstance(one, type):
+                raise refuse(reasons.ISINSTANCE, one)
+            if type(one) is abc.ABCMeta:
+                if is_mutable_class(cls):
+                    self._guard_honest(cls)
+                    self._guard_registered(cls, one)
+                elif not _is_pythons(one):
                     raise refuse(reasons.ISINSTANCE, one)
             elif type(one) in tensor_metaclasses():
                 continue
@@ -181,12 +187,25 @@ class PythonFunctions(PythonPart):
                 self._guard_honest(cls)
         return Literal(issubclass(cls, wanted))
 
+    def _guard_registered(self, cls: type, parent: type) -> None:
+        """An abstract class is asked on each call: a class may be registered with it later."""
+        if not _is_pythons(parent):
+            self.instances.guard_class(parent, "__subclasshook__", HOOK)
+            if class_attribute(parent, "__subclasshook__") is not HOOK:
+                raise refuse(reasons.ISINSTANCE, parent)
+        given = list(map(self.program.constant, (cls, parent)))
+        asked = self.program.constant(issubclass)
+        made = self.program.step("call", asked, given, (), key=("issubclass", *given))
+        self.program.guard("guard_truth", made, issubclass(cls, parent))
+
     def _guard_honest(self, cls: type) -> None:
         """Where the type says no, isinstance asks the object for its __class__."""
         for name in ("__class__", "__getattribute__"):
             found = class_attribute(cls, name)
             plain = [vars(each).get(name) for each in (object, BaseException)]
-            if found is None or not any(found is each for each in plain):
+            plain.append(inherited(cls, name))
+            known = any(found is each for each in plain) or self.instances.has_meaning(found)
+            if found is None or not known:
                 raise refuse(reasons.ISINSTANCE_OBJECT_OWN, name)
             self.instances.guard_class(cls, name, found)
 
@@ -197,7 +216,9 @@ class PythonFunctions(PythonPart):
             raise refuse(reasons.ISSUBCLASS_SOMETHING_CLASS)
         self.instances.guard_bases(child)
         for parent in parents if type(parents) is tuple else (parents,):
-            if isinstance(parent, type) and is_mutable_class(type(parent)):
+            if type(parent) is abc.ABCMeta:
+                self._guard_registered(child, parent)
+            elif isinstance(parent, type) and is_mutable_class(type(parent)):
                 if not self.instances.guard_metaclass(parent, "__subclasscheck__"):
                     raise refuse(reasons.ISINSTANCE, describe(Literal(parent)))
         return Literal(issubclass(child, parents))
@@ -223,16 +244,33 @@ class PythonFunctions(PythonPart):
         self, base: Abstract, name: Abstract, *default: Abstract, seen: Any
     ) -> Abstract:
         base, text = self.program.by_identity(base), self.indexing.plain(name)
+        if (found := self._property(base, text)) is not None:
+            return found
         if default:
             otherwise = resolve(default[0])
             known = isinstance(otherwise, (Literal, Host, Tensor))
-            if not self._has(base, text, seen is not otherwise.object if known else None):
+            # What it has may be what it would have been given.
+            has = True if known and seen is not otherwise.object else None
+            if not self._has(base, text, has):
                 return otherwise
         return self.operators.attribute(base, text, seen)
 
     @means(hasattr)
     def has_attribute(self, base: Abstract, name: Abstract, *, seen: Any) -> Abstract:
-        return Literal(self._has(self.program.by_identity(base), self.indexing.plain(name), seen))
+        base, text = self.program.by_identity(base), self.indexing.plain(name)
+        return Literal(self._property(base, text) is not None or self._has(base, text, seen))
+
+    def _property(self, base: Abstract, name: str) -> Abstract | None:
+        """What a property in Python gives, if its body was recorded next."""
+        found = class_attribute(base.cls, name) if isinstance(base, Instance) else None
+        if not isinstance(found, property) or self.caller.next_callback() is not found.fget:
+            return None
+        for each in (name, "__getattribute__", "__getattr__"):
+            self.instances.guard_class(base.cls, each, class_attribute(base.cls, each))
+        try:
+            return self.caller.call_back(Literal(found.fget), [base], {})
+        except BodyRaised:  # which may be the answer, or not
+            raise refuse(reasons.ATTRIBUTE_KIND, name, "a property") from None
 
     def _has(self, base: Abstract, name: str, answer: bool | None) -> bool:
         """Whether it has the attribute: of an instance's own the recorded answer, if known.
@@ -248,7 +286,9 @@ class PythonFunctions(PythonPart):
                 self.instances.has_meaning(class_attribute(base.cls, hook))
                 for hook in ("__getattr__", "__getattribute__")
             ):
-                return self.has_now(base.register, name, answer)
+                if base.register < 0:
+                    return self._has_made(base, name, answer)
+                return self.has_now(base.register, base.object, name, answer)
             for hook in ("__getattr__", "__getattribute__"):
                 if class_attribute(base.cls, hook) is not inherited(base.cls, hook):
                     raise refuse(reasons.HASATTR, describe(base))
@@ -276,7 +316,9 @@ class PythonFunctions(PythonPart):
                 if name not in scope and "__getattr__" in scope:
                     if not is_of_library(base.object.__name__):
                         raise refuse(reasons.HASATTR_MODULE_OWN_GETATTR)
-                    return self.has_now(self.program.constant(base.object), name, answer)
+                    return self.has_now(
+                        self.program.constant(base.object), base.object, name, answer
+                    )
                 self.program.guard_name(scope, name, scope.get(name, MISSING))
                 if name not in scope:
                     self.program.guard_name(scope, "__getattr__", scope.get("__getattr__", MISSING))
@@ -288,25 +330,33 @@ class PythonFunctions(PythonPart):
             elif isinstance(base.object, types.FunctionType) and not hasattr(
                 types.FunctionType, name
             ):
-                return self.has_now(self.program.constant(base.object), name, answer)
+                return self.has_now(self.program.constant(base.object), base.object, name, answer)
             elif not is_constant(base.object):
                 raise refuse(reasons.HASATTR, describe(base))
             return hasattr(base.object, name)
         cls = self.identity.class_of(base)
         if isinstance(base, FunctionValue) and not hasattr(cls, name):
-            return self.has_now(base.register, name, answer)
+            return self.has_now(base.register, base.object, name, answer)
         if isinstance(base, Closure) and not hasattr(cls, name):
             raise refuse(reasons.HASATTR, describe(base))
         if isinstance(base, Host) and is_array_class(cls) and not hasattr(cls, name):
-            if answer is None or not self.host_operations.is_pure(base):
+            if not self.host_operations.is_pure(base):
                 raise refuse(reasons.HASATTR, describe(base))
-            return self.has_now(base.register, name, answer)
+            return self.has_now(base.register, base.object, name, answer)
         return hasattr(cls, name)
 
-    def has_now(self, register: int, name: str, answer: bool | None) -> bool:
-        """The recorded answer of hasattr, of which every call is asked."""
+    def _has_made(self, base: Instance, name: str, answer: bool | None) -> bool:
+        """Of an object of the program's, which each call of the path makes alike."""
         if answer is None:
-            raise refuse(reasons.HASATTR, f"what may have {name}")
+            raise refuse(reasons.HASATTR, describe(base))
+        for each in (name, "__getattr__", "__getattribute__"):
+            self.instances.guard_class(base.cls, each, class_attribute(base.cls, each))
+        return answer
+
+    def has_now(self, register: int, seen: Any, name: str, answer: bool | None) -> bool:
+        """The recorded answer of hasattr, of which every call is asked; here, if it is unknown."""
+        if answer is None:
+            answer = hasattr(seen, name)
         given = [register, self.program.constant(name)]
         self.program.guard(
             "guard_truth",
@@ -605,6 +655,11 @@ class PythonFunctions(PythonPart):
             return value.cls is tuple and all(map(self._is_hashed, value.elements))
         known = isinstance(value, (Literal, Host)) and type(value.object) in HASHED
         return known or isinstance(value, Size)
+
+
+def _is_pythons(parent: type) -> bool:
+    """Whether it is an abstract class of Python's own, which looks for methods."""
+    return getattr(parent, "__module__", "") in ("collections.abc", "numbers")
 
 
 def _is_row(value: Abstract) -> bool:

@@ -9,8 +9,10 @@ from dvm.magpy_capture.objects.layer import ObjectPart
 if TYPE_CHECKING:
     from dvm.magpy_capture.meanings.python.annotated import AnnotatedCalls
     from dvm.magpy_capture.meanings.python.caches import Caches
+    from dvm.magpy_capture.meanings.python.context_variables import ContextVariables
     from dvm.magpy_capture.meanings.python.contexts import Contexts
     from dvm.magpy_capture.meanings.python.counters import Counters
+    from dvm.magpy_capture.meanings.python.data_classes import DataClasses
     from dvm.magpy_capture.meanings.python.deep_copies import DeepCopies
     from dvm.magpy_capture.meanings.python.deques import Deques
     from dvm.magpy_capture.meanings.python.exceptions import Exceptions
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
     from dvm.magpy_capture.meanings.python.outputs import Outputs
     from dvm.magpy_capture.meanings.python.package_objects import PackageObjects
     from dvm.magpy_capture.meanings.python.randoms import Randoms
+    from dvm.magpy_capture.meanings.python.signatures import Signatures
     from dvm.magpy_capture.meanings.python.sorting import Sorting
 
 
@@ -41,11 +44,14 @@ class PythonPart(ObjectPart):
     exceptions: Exceptions
     local_classes: LocalClasses
     locks: Locks
+    context_variables: ContextVariables
     contexts: Contexts
     outputs: Outputs
     annotated: AnnotatedCalls
     packages: PackageObjects
     randoms: Randoms
+    signatures: Signatures
+    data_classes: DataClasses
 
 
 __all__ = ["PythonPart"]

@@ -19,7 +19,9 @@ from dvm.magpy_capture.libraries import (
     INEXACT,
     NUMPY,
     fits_graph,
+    holds_objects,
     is_array,
+    is_empty,
     is_scalar,
     library_of,
     makes_new,
@@ -79,8 +81,12 @@ class Opaque(PythonPart):
         raises = isinstance(seen, BaseException)
         if raises and targets:
             raise refuse(reasons.RAISES_WHERE_IT_WRITES, name_of(function))
+        generator = self.rules.drawn_from(function, positional, named)
+        if raises and generator is not None:
+            raise refuse(reasons.RAISES_WHERE_IT_WRITES, name_of(function))
         fixed = (
             not raises
+            and generator is None
             and all(is_fixed(argument) for argument in arguments)
             and is_constant(seen)
             and not _is_inexact(seen)  # NumPy warns of some: the mean of nothing
@@ -90,13 +96,13 @@ class Opaque(PythonPart):
         copies = {id(target): self.writable(function, target, arguments) for target in targets}
         copies |= self._shared_for_good(arguments, seen)
         registers = [self.given_register(argument, copies) for argument in arguments]
-        callee = self.program.constant(function)
+        callee = self.program.constant(self.rules.as_called(function))
         self.graph.opaque_calls.append((name_of(function), self.program.at))
         if raises:
             made = self.program.step("raises", callee, registers, tuple(named), type(seen))
             result: Abstract = Raised(made, seen)
         else:
-            made = self.program.step("call", callee, registers, tuple(named), True)
+            made = self._called(callee, registers, tuple(named), generator)
             given = dict(zip(map(id, arguments), registers, strict=True))
             result = self._result(function, made, arguments, tuple(named), targets, seen, given)
         for target in targets:
@@ -105,6 +111,15 @@ class Opaque(PythonPart):
         if targets:
             self.program.forget_results()
         return result
+
+    def _called(
+        self, callee: int, registers: list[int], names: tuple[str, ...], generator: Any
+    ) -> int:
+        """The register of what a call gives; its draws are undone where a replay is given up."""
+        if generator is None:
+            return self.program.step("call", callee, registers, names, True)
+        holder = self.program.constant(generator)
+        return self.program.step("call_random", callee, registers, names, holder, True)
 
     # ---- what is written
 
@@ -127,6 +142,8 @@ class Opaque(PythonPart):
             return -1
         if not isinstance(target, Tensor) or target.is_scalar or target.object is None:
             raise refuse(reasons.WRITES_INTO, name_of(function), describe(target))
+        if target.storage.wants_gradient:
+            raise refuse(reasons.GRADIENTS)
         for part in self.parts_of(arguments):
             if isinstance(part, Tensor) and part is not target and part.storage is target.storage:
                 raise refuse(reasons.READS_WHAT_IT_WRITES, name_of(function))
@@ -243,7 +260,7 @@ class Opaque(PythonPart):
         ]
         if not sharing:
             result = self.heap.computed(made, seen)
-            apart = makes_new(function) or all(array_of(a).size for a in arrays)  # type: ignore[union-attr]
+            apart = makes_new(function) or not any(is_empty(array_of(a)) for a in arrays)
             if not makes_new(function):
                 self._keep_apart(result, arrays)
             if isinstance(result, Host):
@@ -329,7 +346,7 @@ class Opaque(PythonPart):
         assert view.maybe is not None
         view.dtype = first.dtype
         view.maybe.made = True  # the call has been made
-        view.writeable = seen.flags.writeable
+        view.writeable = view.library.is_writeable(seen)
         return view
 
     def _keep_apart(self, result: Abstract, arguments: list[Abstract]) -> None:
@@ -366,7 +383,7 @@ def array_of(value: Abstract) -> Array | None:
 
 def _holds_objects(value: Abstract) -> bool:
     array = array_of(value)
-    return array is not None and array.dtype.hasobject
+    return array is not None and holds_objects(array)
 
 
 def _is_scalar(value: Abstract) -> bool:

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dvm import reasons
-from dvm.magpy_capture.libraries import is_of_library
+from dvm.magpy_capture.libraries import is_library_file, is_of_library
 from dvm.magpy_capture.meanings.python import log_records, shown_warnings
 from dvm.magpy_capture.meanings.python.layer import PythonPart
 from dvm.magpy_capture.meanings.python.log_records import (
@@ -53,10 +53,15 @@ LOGGING_FILE = logging.Logger.info.__code__.co_filename
 
 @dataclass(eq=False)
 class Frame:
-    """A frame of the program that is open: its parameters and function, and where it was called."""
+    """A frame of the program that is open.
+
+    operands: its parameters and function. called_at: where. users_at: the innermost line of the
+    user around it, if there is one.
+    """
 
     operands: list[int]
     called_at: Location
+    users_at: Location | None
 
 
 class Outputs(PythonPart):
@@ -67,6 +72,8 @@ class Outputs(PythonPart):
     def __init__(self, function: Any) -> None:
         self.function = function  # that was recorded
         self.frames: list[Frame] = []  # that are being lowered
+        self.at: Location = ("", 0)  # the line of the event that is
+        self.users_at: Location | None = None
         self.streams: list[Abstract | None] = []  # that are written: None for sys.stdout
         self.warns = False
 
@@ -168,6 +175,13 @@ class Outputs(PythonPart):
         """The function whose body is being lowered."""
         return self.record.seen(self.frames[-1].operands[-1]) if self.frames else self.function
 
+    def come_to(self, at: Location) -> None:
+        """The lowering is at this line: reports speak of the user's that it runs for."""
+        self.at = at
+        around = self.frames[-1].users_at if self.frames else None
+        self.users_at = around if is_library_file(at[0]) else at
+        self.program.at = self.users_at or at
+
     def place_of_frame(
         self, level: int, beyond: str = ""
     ) -> tuple[types.FunctionType, Location] | None:
@@ -176,10 +190,10 @@ class Outputs(PythonPart):
         None for callers of the compiled function. beyond: frames of this file do not count, as long
         as they are the innermost.
         """
-        frames = [(self.function, self.program.at)]
+        frames = [(self.function, self.at)]
         for frame in self.frames:
             frames[-1] = (frames[-1][0], frame.called_at)
-            frames.append((self.record.seen(frame.operands[-1]), self.program.at))
+            frames.append((self.record.seen(frame.operands[-1]), self.at))
         while beyond and len(frames) > 1 and frames[-1][1][0] == beyond:
             frames.pop()
         for function, _ in frames[max(len(frames) - level, 0) :] if level else ():

@@ -7,7 +7,7 @@ import sys
 import types
 from typing import Any
 
-from dvm.magpy_capture.registry import FUNCTIONS, ITERATED, LOOKED_UP, METHODS
+from dvm.magpy_capture.registry import FUNCTIONS, ITERATED, LOOKED_UP, METHODS, TRAMPOLINES
 
 #: of the folder beside this file, in which order does not matter
 OPERATIONS = (
@@ -16,9 +16,11 @@ OPERATIONS = (
     "reductions",
     "products",
     "sources",
+    "draws",
     "modules",
     "in_place",
     "grad_modes",
+    "settings",
 )
 NAME = f"{__package__}.operations"
 
@@ -33,7 +35,18 @@ _welcomed: set[str] = set()
 
 def has_arrived() -> bool:
     """Whether PyTorch, or a package on top of it, is there, and nobody has looked at it yet."""
-    return any(name in sys.modules and name not in _welcomed for name in GUESTS)
+    guests = any(name in sys.modules and name not in _welcomed for name in GUESTS)
+    return guests or _tagging() is not None
+
+
+def _tagging() -> Any:
+    """`nn.Module.__init__` if Dynamo has put its own there, which tags what the first one made."""
+    modules = sys.modules.get(f"{NAME}.modules")
+    if modules is None:
+        return None
+    made: Any = sys.modules["torch"].nn.Module.__init__
+    is_dynamos = getattr(made, "__module__", None) == "torch._dynamo.mutation_guard"
+    return made if is_dynamos and made not in TRAMPOLINES else None
 
 
 def welcome() -> None:
@@ -43,6 +56,8 @@ def welcome() -> None:
             _welcomed.add(name)
             for each in modules:
                 importlib.import_module(f"{NAME}.{each}")
+    if (tagging := _tagging()) is not None:
+        sys.modules[f"{NAME}.modules"].follow_tagging(tagging)
 
 
 def leaves() -> list[Any]:
@@ -55,7 +70,14 @@ def leaves() -> list[Any]:
         *sys.modules[f"{NAME}.grad_modes"].MANAGERS,
         *sys.modules[f"{NAME}.elementwise"].IN_PYTHON,
     ]
-    return [*kept_out, *(each for each in functions if _is_of_torch(each))]
+    return [*kept_out, *_tags(), *(each for each in functions if _is_of_torch(each))]
+
+
+def _tags() -> list[types.CodeType]:
+    """What Dynamo's book of tagged modules is told when one of them dies."""
+    kept: Any = getattr(sys.modules.get("torch._dynamo.utils"), "ExactWeakKeyDictionary", None)
+    parts = kept.__setitem__.__code__.co_consts if kept is not None else ()
+    return [part for part in parts if isinstance(part, types.CodeType)]
 
 
 def _methods() -> list[Any]:

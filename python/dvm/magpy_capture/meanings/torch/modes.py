@@ -11,6 +11,7 @@ from dvm import _dvm, reasons
 from dvm.magpy_capture.libraries import LIBRARIES
 from dvm.magpy_capture.meanings.torch.layer import TorchPart
 from dvm.magpy_capture.path.spec import refuse
+from dvm.magpy_capture.values import Abstract, Literal
 
 #: what functions of PyTorch go by beside their arguments, and what it must be for them to mean what
 #: they do; those in FREE may be any, the same in each call
@@ -41,6 +42,17 @@ class TorchModes(TorchPart):
 
     needs = "graph program"
 
+    def __init__(self) -> None:
+        self.without = 0  # managers that keep none, which are open
+        self._kept_at_entry: bool | None = None
+
+    @property
+    def kept_at_entry(self) -> bool:
+        """Whether they are kept where the call is, whose modes the lowering has."""
+        if self._kept_at_entry is None:
+            self._kept_at_entry = bool(sys.modules["torch"].is_grad_enabled())
+        return self._kept_at_entry
+
     def guard_modes(self) -> None:
         """Refuses a path under modes that change what functions mean.
 
@@ -59,9 +71,19 @@ class TorchModes(TorchPart):
             if name not in FREE and answer != plain:
                 raise refuse(reasons.TORCH_FORM, "a function of torch", name)
 
-    def refuse_gradient(self, tensor: Any) -> None:
-        if tensor.requires_grad and sys.modules["torch"].is_grad_enabled():
-            raise refuse(reasons.GRADIENTS)
+    @property
+    def keeps_gradients(self) -> bool:
+        """Whether the program keeps them where the lowering is."""
+        return self.kept_at_entry and self.without == 0
+
+    def asked(self, function: Any, given: list[Abstract], seen: Any) -> Literal:
+        """What a function of torch tells of a mode: the same in each call of the path."""
+        self.guard_modes()
+        registers = [self.program.register_of(each) for each in given]
+        callee = self.program.constant(function)
+        answer = self.program.step("call", callee, registers, (), key=(callee, *registers))
+        self.program.guard("guard_value", answer, seen, key=(answer,))
+        return Literal(seen)
 
 
 __all__ = ["TorchModes"]

@@ -2,19 +2,38 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
+import sys
 from collections.abc import Sequence as SequenceOf
 from typing import Any
 
 from dvm import _dvm, reasons
+from dvm.magpy_capture.meanings.torch.iteration import Operand, is_settled, order_of
 from dvm.magpy_capture.meanings.torch.layer import TorchPart
-from dvm.magpy_capture.path.graphs import same_shape
 from dvm.magpy_capture.path.program import describe
 from dvm.magpy_capture.path.spec import NotCapturable, refuse
 from dvm.magpy_capture.registry import Meaning
 from dvm.magpy_capture.tensors.fresh import Order, c_order
 from dvm.magpy_capture.tensors.indexing import index_parts
 from dvm.magpy_capture.values import Abstract, Named, Tensor, resolve
+
+
+@functools.cache
+def without_gradients(function: Any) -> Any:
+    """The function as it is within torch.no_grad()."""
+
+    @functools.wraps(function)
+    def called(*args: Any, **kwargs: Any) -> Any:
+        set_grad = sys.modules["torch"]._C._set_grad_enabled
+        set_grad(False)
+        try:
+            return function(*args, **kwargs)
+        finally:
+            set_grad(True)
+
+    return called
+
 
 #: (kind of operator, operator of the language) -> what it means; filled by `operations`
 OPERATORS: dict[tuple[str, str], Meaning] = {}
@@ -24,17 +43,16 @@ class TorchRules(TorchPart):
     """Asked for where a path has tensors (tensors/rules.py)."""
 
     needs = (
-        "arrays elementwise graph indexing layouts meanings opaque program sizes torch_modes"
-        " torch_tensors writes"
+        "arrays elementwise graph indexing layouts meanings opaque program sizes torch_modes "
+        "torch_tensors writes"
     )
 
     # ---- memory order
 
     def result_order(self, operands: SequenceOf[Tensor], rank: int) -> Order:
-        """The order that an elementwise op gives its result: that of the first operand with one.
+        """The order in memory that an elementwise op gives its result, as TensorIterator does.
 
-        An axis of one element says nothing of its place, so where operands in several orders are
-        broadcast, sizes decide: such a path is refused.
+        It is that of the operands, or the one that iteration.py tells of.
         """
         if rank < 2:
             return c_order(rank)
@@ -43,9 +61,32 @@ class TorchRules(TorchPart):
         if orders == [c_order(t.rank) for t in speaking]:
             return c_order(rank)
         shape = self.elementwise.common_shape(operands)
-        if any(t.loose for t in speaking) or not all(same_shape(t.shape, shape) for t in speaking):
-            raise refuse(reasons.TORCH_ORDER, "an elementwise operation")
-        return orders[0]
+        laid = [self._operand(t, order, shape) for t, order in zip(speaking, orders, strict=True)]
+        open_axes = [axis for axis, dim in enumerate(shape) if dim.constant is None]
+        ones = frozenset(a for a, dim in enumerate(shape) if self.sizes.observed(dim) == 1)
+        if not is_settled(rank, laid, ones, open_axes):
+            for axis in open_axes:
+                self.sizes.is_not_one(shape[axis])
+        return order_of(rank, laid, ones)
+
+    def _operand(self, t: Tensor, order: Order, shape: SequenceOf[_dvm.Dim]) -> Operand:
+        lead, repeated = len(shape) - t.rank, self.layouts.repeated_axes(t)
+        along = frozenset(lead + axis for axis in range(t.rank) if repeated >> axis & 1)
+        single = frozenset(self.broadcast_axes(t, shape)) - along
+        return Operand(tuple(lead + axis for axis in order), single, along, t.contiguous)
+
+    def broadcast_axes(self, t: Tensor, shape: SequenceOf[_dvm.Dim]) -> list[int]:
+        """The axes of a result along which it is repeated, which the path then is for."""
+        lead, found = len(shape) - t.rank, []
+        for axis, own in enumerate(t.shape, lead):
+            if own == shape[axis]:
+                continue
+            if self.sizes.observed(own) == self.sizes.observed(shape[axis]):
+                self.sizes.require_equal(own, shape[axis])
+            else:
+                self.sizes.require_equal(own, self.graph.size(1))
+                found.append(axis)
+        return found
 
     def copied_order(self, t: Tensor) -> Order:
         """That of a copy in torch.preserve_format."""
@@ -93,10 +134,19 @@ class TorchRules(TorchPart):
             self.program.guard("guard_value", own, size, key=(own,))
         return [self.graph.size(size) for size in seen.shape]
 
-    def met(self, seen: Any) -> None:
-        """A tensor comes into the path."""
+    def met(self, seen: Any) -> bool:
+        """A tensor comes into the path: its signature tells of it where gradients are kept."""
         self.torch_modes.guard_modes()
-        self.torch_modes.refuse_gradient(seen)
+        return self.torch_modes.kept_at_entry and bool(seen.requires_grad)
+
+    @property
+    def keeps_gradients(self) -> bool:
+        return self.torch_modes.keeps_gradients
+
+    def as_called(self, function: Any) -> Any:
+        """The call keeps no gradients where the program's does not."""
+        without = self.torch_modes.kept_at_entry and not self.torch_modes.keeps_gradients
+        return without_gradients(function) if without else function
 
     def write(
         self, target: Abstract, value: Abstract, operands: SequenceOf[Abstract] = ()
@@ -154,6 +204,9 @@ class TorchRules(TorchPart):
     # ---- parts
 
     def subscript(self, base: Tensor, key: Abstract, seen: Any) -> Abstract:
+        places = [part for part in index_parts(key) if isinstance(part, Tensor)]
+        if places and all(place.rank == 0 and place.dtype != "bool" for place in places):
+            raise refuse(reasons.TORCH_FORM, "x[key]", "a number in a tensor, which gives a view")
         meaning = OPERATORS["subscript", "[]"]
         try:
             made: Abstract = meaning(self.meanings.holder(meaning), base, key, seen)
@@ -168,10 +221,22 @@ class TorchRules(TorchPart):
     def set_attribute(self, base: Tensor, name: str, value: Abstract) -> None:
         raise refuse(reasons.SETTING_ATTRIBUTE, name, describe(base))
 
-    # ---- what only other libraries have
+    # ---- what torch computes itself
 
     def written(self, function: Any, positional: list[Abstract], named: Named) -> list[Abstract]:
-        return []
+        found: list[Abstract] = self._schemas().written(
+            self.indexing.plain, function, positional, named
+        )
+        return found
+
+    def drawn_from(self, function: Any, positional: list[Abstract], named: Named) -> Any:
+        return self._schemas().drawn_from(function, positional, named)
+
+    @staticmethod
+    def _schemas() -> Any:
+        return sys.modules[f"{__package__}.operations.schemas"]
+
+    # ---- what only other libraries have
 
     def written_at(self, function: Any, positional: list[Abstract]) -> bool:
         return False

@@ -26,7 +26,7 @@ from dvm.magpy_capture.values import (
 
 #: attributes that are the same for all tensors of a dtype and rank, on this machine, here
 TOLD = frozenset({"dtype", "ndim", "device", "layout", "is_sparse", "is_quantized", "itemsize"})
-TOLD_BESIDE = frozenset({"is_cuda", "is_meta", "is_mkldnn", "requires_grad", "is_nested"})
+TOLD_BESIDE = frozenset({"is_cpu", "is_cuda", "is_meta", "is_mkldnn", "requires_grad", "is_nested"})
 WISH = operator.attrgetter("requires_grad")
 
 
@@ -93,7 +93,24 @@ class Tensors(TorchPart):
                 values = self.containers.elements(only)
             elif isinstance(only, Literal) and isinstance(only.object, tuple):
                 values = [Literal(part) for part in only.object]
-        return [self.indexing.dim_of(value) for value in values]
+        return [self.size_of(value) for value in values]
+
+    def size_of(self, value: Abstract) -> _dvm.Dim:
+        """A size that was given as a number: of one that objects hold, the path is for its value.
+
+        A module is made for the numbers that it holds, such as those of its heads.
+        """
+        value = resolve(value)
+        if isinstance(value, Host) and self._is_held(value.register):
+            value = self.program.pin(value, value.object)
+        return self.indexing.dim_of(value)
+
+    def _is_held(self, register: int) -> bool:
+        """Whether a number follows from attributes of objects alone."""
+        step, _, *operands = self.program.maker_of(register) or ("", register)
+        if step == "operator":
+            return all(self._is_held(each) for each in operands[1:] if each >= 0)
+        return step in ("attribute", "getattr", "class_attribute", "constant")
 
     def has_dtype(self, t: Tensor, dtype: Any) -> bool:
         """dtype: torch's."""
@@ -111,6 +128,8 @@ class Tensors(TorchPart):
         one, other = a.shape[i], b.shape[j]
         if one == other:
             return
+        if self.sizes.observed(one) != self.sizes.observed(other):
+            raise refuse(reasons.TORCH_FORM, "a function of torch", "sizes that are broadcast")
         self.sizes.require_equal(one, other)
         if other.constant is not None:
             self.tell(a, i, other)

@@ -57,13 +57,22 @@ for _name in UNARY:
 means(*named("absolute"))(unary(row_of("abs.default")))
 
 
+def into(lower: TorchPart, input: Abstract, made: Tensor) -> Tensor:
+    """What was computed of a tensor takes its place: the tensor itself, written."""
+    x = resolve(input)
+    assert isinstance(x, Tensor)
+    if lower.arrays.value_of(made) == lower.arrays.value_of(x):
+        raise refuse(reasons.TORCH_WRITE)  # of what is there already, which torch counts, too
+    lower.torch_rules.write(x, made)
+    return x
+
+
 def activation(row: Row) -> Meaning:
     def meaning(
         lower: TorchPart, input: Abstract, inplace: Abstract = FALSE, *, seen: Any
     ) -> Tensor:
-        if lower.indexing.plain(inplace):
-            raise refuse(reasons.TORCH_WRITE)
-        return pointwise(lower, row, seen, input)
+        made = pointwise(lower, row, seen, input)
+        return into(lower, input, made) if lower.indexing.plain(inplace) else made
 
     return meaning
 
@@ -89,10 +98,9 @@ def leaky_relu(
     *,
     seen: Any,
 ) -> Tensor:
-    if lower.indexing.plain(inplace):
-        raise refuse(reasons.TORCH_WRITE)
     slope = lower.indexing.plain(negative_slope)
-    return pointwise(lower, row_of("leaky_relu.default"), seen, input, slope=slope)
+    made = pointwise(lower, row_of("leaky_relu.default"), seen, input, slope=slope)
+    return into(lower, input, made) if lower.indexing.plain(inplace) else made
 
 
 # ---- of two
@@ -305,15 +313,29 @@ def contiguous(lower: TorchPart, input: Abstract) -> Tensor:
     """The same tensor where it lies in C order, else a copy."""
     x = resolve(input)
     assert isinstance(x, Tensor)
-    return x if lies_in_c_order(lower, x) else lower.elementwise.copy(x, c_order(x.rank))
+    if x.contiguous and x.order == c_order(x.rank):
+        return x
+    made = lower.views.maybe_view(
+        x,
+        x.shape,
+        lambda value: lower.views.c_ordered(x, value),
+        lambda value: lower.graph.transpose_value(value, x.order),
+        (torch.Tensor.contiguous, []),
+    )
+    made.contiguous = True  # in either case
+    return made
 
 
 def lies_in_c_order(lower: TorchPart, x: Tensor) -> bool:
     """What x.is_contiguous() says, for which the path then is."""
     if x.contiguous and x.order == c_order(x.rank):
         return True
-    if x.contiguous and all(lower.sizes.exceeds_one(dim) for dim in x.shape):
-        return False  # in another order, which no axis of one element hides
+    turned = turned_axes(x)
+    if x.contiguous and all(lower.sizes.exceeds_one(x.shape[axis]) for axis in turned):
+        # In another order, which no axis of one element hides; of no elements there is none.
+        others = [dim for axis, dim in enumerate(x.shape) if axis not in turned]
+        if not any(lower.sizes.is_size(dim, 0) for dim in others):
+            return False
     if x.object is None:
         raise refuse(reasons.TORCH_ORDER, "x.contiguous")
     given = [lower.arrays.layout_register(x)]
@@ -321,6 +343,16 @@ def lies_in_c_order(lower: TorchPart, x: Tensor) -> bool:
     answer = bool(x.object.is_contiguous())
     lower.program.guard("guard_truth", lower.program.step("call", ask, given, ()), answer)
     return answer
+
+
+def turned_axes(x: Tensor) -> list[int]:
+    """Those that do not lie in memory, to each other axis, as they are told."""
+    place = {axis: place for place, axis in enumerate(x.order)}
+    return [
+        axis
+        for axis in place
+        if any((axis < other) != (place[axis] < place[other]) for other in place if other != axis)
+    ]
 
 
 @means(torch.Tensor.is_contiguous)

@@ -1,4 +1,4 @@
-"""`with torch.no_grad()`, where no gradients are kept anyhow."""
+"""`with torch.no_grad()`: within it, tensors that want gradients are like others."""
 
 from __future__ import annotations
 
@@ -7,9 +7,7 @@ from typing import Any
 
 import torch
 
-from dvm import reasons
 from dvm.magpy_capture.meanings.torch.layer import TorchPart
-from dvm.magpy_capture.path.spec import refuse
 from dvm.magpy_capture.registry import attributes_of, entered, means, methods_of
 from dvm.magpy_capture.values import Abstract, Literal, Method
 
@@ -26,8 +24,6 @@ class NoGrad:
 @means(torch.no_grad)
 def make(lower: TorchPart) -> Any:
     lower.torch_modes.guard_modes()
-    if torch.is_grad_enabled():
-        raise refuse(reasons.GRADIENTS)
     return NoGrad()
 
 
@@ -37,11 +33,13 @@ def method_of(_: TorchPart, base: NoGrad, name: str, _seen: Any) -> Any:
 
 
 @entered(NoGrad)
-def enter(_: TorchPart, _manager: NoGrad) -> Abstract:
+def enter(lower: TorchPart, _manager: NoGrad) -> Abstract:
+    lower.torch_modes.without += 1
     return NONE
 
 
 @methods_of(NoGrad)
-def leave(_: TorchPart, _manager: NoGrad, *_call: Any) -> Abstract:
+def leave(lower: TorchPart, _manager: NoGrad, *_call: Any) -> Abstract:
     """`__exit__`, which is the one method that it has here."""
+    lower.torch_modes.without -= 1
     return NONE

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import types
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -12,6 +13,7 @@ import dvm.torch.tensors  # noqa: F401  (tells the core what tensors are)
 from dvm import _dvm
 from dvm.magpy_capture.libraries import join
 from dvm.magpy_capture.library import DTYPES
+from dvm.magpy_capture.meanings.torch.operations import schemas
 
 #: dtype of torch -> as DTYPES names it
 NAMES: dict[torch.dtype, str] = {
@@ -24,27 +26,40 @@ NOTHING: frozenset[Any] = frozenset()
 FUNCTION_KINDS = (types.BuiltinFunctionType, types.MethodDescriptorType, types.FunctionType)
 
 
-#: Functions that torch itself computes between segments. They write nothing, give new tensors, and
-#: the same for the same arguments.
+#: Functions that torch itself computes between segments, besides those whose schemas tell that they
+#: may be (schemas.py): they are in Python, or make tensors of numbers alone. They write nothing,
+#: draw nothing, and give the same for the same arguments.
 CALLED = frozenset(
     """
-    conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d max_pool1d
-    max_pool2d max_pool3d avg_pool1d avg_pool2d avg_pool3d adaptive_avg_pool1d
-    adaptive_avg_pool2d adaptive_avg_pool3d adaptive_max_pool1d adaptive_max_pool2d topk
-    sort argsort tril triu outer roll flip tile repeat prod std_mean var_mean cdist
-    cross dot einsum group_norm bincount nonzero unique_consecutive searchsorted
-    bucketize histc kthvalue median mode repeat_interleave tril_indices triu_indices
-    linspace logspace eye scatter scatter_add index_add index_copy index_fill
-    masked_select take take_along_dim index_put addcmul addcdiv lerp softplus mish
-    hardtanh hardswish hardsigmoid elu selu celu upsample_nearest1d upsample_nearest2d
-    upsample_bilinear2d one_hot pad constant_pad_nd logsumexp gru_cell lstm_cell
-    rnn_tanh_cell rnn_relu_cell
+    adaptive_max_pool1d adaptive_max_pool2d adaptive_max_pool3d cdist einsum eye linspace logspace
+    max_pool1d max_pool2d max_pool3d tril_indices triu_indices unique_consecutive
     """.split()
 )
-PLACES = (torch, torch._C._nn, torch._C._VariableFunctions, torch.Tensor, torch.nn.functional)
+PLACES = (torch, torch._C._VariableFunctions, torch.Tensor, torch.nn.functional)
 FUNCTIONS = frozenset(
     found for name in CALLED for place in PLACES if callable(found := getattr(place, name, None))
 )
+
+
+#: methods by which a path makes views again, and asks how tensors lie; they warn of nothing
+VIEWS = tuple(
+    getattr(torch.Tensor, name)
+    for name in (
+        *("detach", "expand", "permute", "reshape", "squeeze", "t", "transpose", "view"),
+        *("clone", "contiguous", "is_contiguous", "stride", "size"),
+    )
+)
+
+
+class Methods:
+    """The names of tensors' methods of which the schemas tell something."""
+
+    def __init__(self, condition: Callable[[schemas.Told], bool]) -> None:
+        self._condition = condition
+
+    def __contains__(self, name: object) -> bool:
+        known = schemas.told(getattr(torch.Tensor, str(name), None))
+        return known.is_known and self._condition(known)
 
 
 def elements_of(tensor: torch.Tensor) -> tuple[Any, ...]:
@@ -83,11 +98,12 @@ class Torch:
     unchanging = describing
     clocks: tuple[Any, ...] = ()
     bare: tuple[type, ...] = ()
-    of_lists = NOTHING
+    of_lists = frozenset({torch.stack, torch.cat, torch.concat, torch.concatenate})
     generators: tuple[type, ...] = ()
-    pure_methods = frozenset(CALLED & set(dir(torch.Tensor)))
-    writing_methods = own_methods = NOTHING
-    facts = (torch.finfo, torch.iinfo)
+    pure_methods = Methods(lambda known: not known.written)
+    writing_methods = Methods(lambda known: bool(known.written))
+    own_methods = NOTHING
+    facts = (torch.finfo, torch.iinfo, torch.device)
     function_types: tuple[type, ...] = ()
 
     strides = staticmethod(torch.Tensor.stride)
@@ -116,7 +132,9 @@ class Torch:
 
     @staticmethod
     def is_function(thing: Any) -> bool:
-        return isinstance(thing, FUNCTION_KINDS) and thing in FUNCTIONS
+        if not isinstance(thing, FUNCTION_KINDS):
+            return False
+        return thing in FUNCTIONS or schemas.told(thing).is_known
 
     is_called = is_function
 
@@ -198,6 +216,6 @@ class Torch:
 
 TORCH = Torch()
 join(TORCH)
-_dvm.capture_torch(torch.Tensor, torch.nn.Parameter, elements_of, torch.is_grad_enabled)
+_dvm.capture_torch(torch.Tensor, torch.nn.Parameter, elements_of, torch.is_grad_enabled, VIEWS)
 
 __all__ = ["NAMES", "TORCH", "TORCH_DTYPES", "Torch"]

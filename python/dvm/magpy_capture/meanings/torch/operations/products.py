@@ -25,8 +25,6 @@ from dvm.magpy_capture.values import Abstract, Literal, Tensor, is_none
 from dvm.torch import indexing, norms
 from dvm.torch import products as rows
 
-#: the order of axes that torch's attention gives its result on this machine: rows outside of heads
-HEADS_INSIDE = (0, 2, 1, 3)
 NONE, FALSE, ZERO = Literal(None), Literal(False), Literal(0.0)
 
 
@@ -117,7 +115,10 @@ def attention(
         raise refuse(reasons.TORCH_FORM, "attention", "dropout, or other than four axes")
     if not q.dtype.startswith(("float", "bfloat")):
         raise refuse(reasons.TORCH_FORM, "attention", q.dtype)
-    for axis in (0, 1, 3):
+    shared = lower.indexing.plain(enable_gqa)
+    if shared and not has_shared_heads(q, k):
+        raise refuse(reasons.TORCH_FORM, "attention", "heads of any number")
+    for axis in (0, 3) if shared else (0, 1, 3):
         lower.torch_tensors.equal_sizes(q, axis, k, axis)
     for axis in (0, 1, 2):
         lower.torch_tensors.equal_sizes(k, axis, v, axis)
@@ -138,7 +139,13 @@ def attention(
         attn_mask=mask,
         scale=lower.indexing.plain(scale),
     )
-    return arranged(lower, made, HEADS_INSIDE)
+    return arranged(lower, made, lower.torch_rules.copied_order(q))
+
+
+def has_shared_heads(q: Tensor, k: Tensor) -> bool:
+    """Whether as many heads of the query, on each call, share one of the keys."""
+    heads, of_keys = q.shape[1].constant, k.shape[1].constant
+    return heads is not None and of_keys is not None and of_keys > 0 and heads % of_keys == 0
 
 
 # ---- normalisations
@@ -256,24 +263,29 @@ def dropout(
     p: Abstract = Literal(0.5),
     training: Abstract = Literal(True),
     inplace: Abstract = FALSE,
-) -> Tensor:
+    *,
+    seen: Any,
+) -> Abstract:
     """Out of training: the very tensor that it was given."""
     if lower.indexing.plain(training) and lower.indexing.plain(p):
-        raise refuse(reasons.TORCH_FORM, "dropout", "training")
+        if lower.indexing.plain(inplace):
+            raise refuse(reasons.TORCH_WRITE)
+        return lower.opaque.call(torch.dropout, [input, p, training], {}, seen)
     return tensor(lower, input)
 
 
-@means(functional.batch_norm)
+@means(torch.batch_norm)
 def batch_norm(
     lower: TorchPart,
     input: Abstract,
+    weight: Abstract,
+    bias: Abstract,
     running_mean: Abstract,
     running_var: Abstract,
-    weight: Abstract = NONE,
-    bias: Abstract = NONE,
-    training: Abstract = FALSE,
-    momentum: Abstract = Literal(0.1),
-    eps: Abstract = Literal(1e-5),
+    training: Abstract,
+    momentum: Abstract,
+    eps: Abstract,
+    cudnn_enabled: Abstract,
     *,
     seen: Any,
 ) -> Tensor:

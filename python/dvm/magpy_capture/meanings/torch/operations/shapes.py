@@ -205,6 +205,19 @@ def broadcast_to(lower: TorchPart, input: Abstract, size: Abstract) -> Tensor:
     return expand(lower, input, size)
 
 
+@means(torch.functional.broadcast_tensors)
+def broadcast_tensors(lower: TorchPart, *tensors: Abstract) -> Sequence:
+    """Those that have the common shape are what they were."""
+    given = [tensor(lower, each) for each in tensors]
+    shape = lower.elementwise.common_shape(given)
+
+    def spread(t: Tensor) -> Tensor:
+        kept = t.rank == len(shape) and not lower.torch_rules.broadcast_axes(t, shape)
+        return t if kept else expanded(lower, t, shape)
+
+    return Sequence(list(map(spread, given)))
+
+
 # ---- parts
 
 
@@ -341,16 +354,17 @@ def joined(lower: TorchPart, tensors: Abstract, seen: Any) -> list[Tensor]:
 def cat(lower: TorchPart, tensors: Abstract, dim: Abstract = ZERO, *, seen: Any) -> Tensor:
     given = joined(lower, tensors, seen)
     rank = max(t.rank for t in given)
+    # One of rank 1 without elements is left out, whatever the rank of the others is.
+    given = [t for t in given if t.rank == rank or t.rank != 1 or t.shape[0].constant != 0]
     if any(t.rank != rank for t in given):
-        raise refuse(reasons.TORCH_FORM, "torch.cat", "an empty tensor of rank 1")
+        raise refuse(reasons.TORCH_FORM, "torch.cat", "tensors of several ranks")
     axis = lower.torch_tensors.axis(dim, rank)
+    for place in range(rank):
+        for t in given[1:] if place != axis else ():
+            lower.torch_tensors.equal_sizes(given[0], place, t, place)
     shape = list(given[0].shape)
     for t in given[1:]:
-        for place in range(rank):
-            if place == axis:
-                shape[axis] = shape[axis] + t.shape[axis]
-            else:
-                lower.sizes.require_equal(t.shape[place], shape[place])
+        shape[axis] = shape[axis] + t.shape[axis]
     nodes = [node_of(lower, t) for t in given]
     return result(lower, lowered(lower, rows.cat, [(seen.dtype, shape)], nodes, axis))
 
@@ -396,6 +410,8 @@ def indexed(lower: TorchPart, input: Tensor, key: Abstract, seen: Any) -> Tensor
     plain = [part if not isinstance(part, Tensor) else Literal(slice(None)) for part in parts]
     if any(isinstance(part, Tensor) and not part.is_integer for part in parts):
         raise refuse(reasons.TORCH_FORM, "x[key]", "a mask")
+    if any(isinstance(part, Tensor) and not part.rank for part in parts):
+        raise refuse(reasons.TORCH_FORM, "x[key]", "a tensor without axes, which makes a view")
     if any(isinstance(part, Literal) and part.object is Ellipsis for part in parts):
         raise refuse(reasons.TORCH_FORM, "x[key]", "an ellipsis beside tensors")
     if not lower.indexing.is_basic(plain):

@@ -11,6 +11,7 @@ from dvm.magpy_capture.meanings.torch.layer import TorchPart
 from dvm.magpy_capture.meanings.torch.operations.lowered import (
     builder_of,
     lowered,
+    node_of,
     number_of,
     result,
     sized,
@@ -19,8 +20,17 @@ from dvm.magpy_capture.meanings.torch.operations.lowered import (
 from dvm.magpy_capture.path.spec import refuse
 from dvm.magpy_capture.registry import Meaning, means
 from dvm.magpy_capture.tensors.fresh import c_order
-from dvm.magpy_capture.values import Abstract, Literal, Named, Tensor, resolve
+from dvm.magpy_capture.values import (
+    Abstract,
+    ListValue,
+    Literal,
+    Named,
+    Sequence,
+    Tensor,
+    resolve,
+)
 from dvm.torch import pointwise as rows
+from dvm.torch import shapes
 
 ZERO, ONE = Literal(0), Literal(1)
 #: what a function that makes a tensor may be told besides its dtype
@@ -102,21 +112,52 @@ means(torch.Tensor.new_zeros)(new(0))
 means(torch.Tensor.new_ones)(new(1))
 
 
-@means(torch.arange)
-def arange(lower: TorchPart, *given: Abstract, seen: Any, **options: Abstract) -> Tensor:
-    """Whole numbers up to a size: from 0, or from another one on."""
+@means(torch.tensor)
+def tensor_of(lower: TorchPart, data: Abstract, *, seen: Any, **options: Abstract) -> Tensor:
+    """A number, or a row of numbers."""
     check_options(lower, options)
+    given = resolve(data)
+    if not isinstance(given, (Sequence, ListValue)):
+        return filled(lower, [], fitting(lower, given, seen), seen)
+    numbers = [fitting(lower, part, seen) for part in lower.containers.elements(given)]
+    size = lower.graph.size
+    if not numbers:
+        return filled(lower, [size(0)], 0, seen)
+    nodes = [node_of(lower, filled(lower, [size(1)], each, seen)) for each in numbers]
+    shape = [size(len(nodes))]
+    return result(lower, lowered(lower, shapes.cat, [(seen.dtype, shape)], nodes, 0))
+
+
+def fitting(lower: TorchPart, value: Abstract, seen: Any) -> Any:
+    """The number, of which no part is lost in the dtype."""
+    kind = lower.torch_tensors.kind_of(lower.torch_tensors.number(value))
+    if kind is float and not seen.is_floating_point():
+        raise refuse(reasons.TORCH_FORM, "torch.tensor", "floats in another dtype")
+    return number_of(lower, value)
+
+
+@means(torch.arange)
+def arange(lower: TorchPart, *given: Abstract, seen: Any, **options: Abstract) -> Abstract:
+    """Whole numbers up to a size: from 0, or from another one on."""
+    named: Named = {name: options.pop(name) for name in ("start", "end", "step") if name in options}
+    check_options(lower, options)
+    given = (*given, *named.values()) if list(named) in ([], ["end"], ["start", "end"]) else given
     start, end, step = (ZERO, given[0], ONE) if len(given) == 1 else (*given, ONE)[:3]
     numbers = [lower.torch_tensors.number(each) for each in (start, end, step)]
-    if any(lower.torch_tensors.kind_of(n) is not int for n in numbers) or numbers[2] != 1:
-        raise refuse(reasons.TORCH_FORM, "torch.arange", "floats, or steps")
+    by = numbers[2]
+    if any(lower.torch_tensors.kind_of(n) is not int for n in numbers) or not _is_step(by):
+        return lower.opaque.call(torch.arange, list(given), {**named, **options}, seen)
     first, last = (lower.indexing.dim_of(resolve(each)) for each in (start, end))
     if not lower.sizes.is_at_most(first, last):
         raise refuse(reasons.TORCH_FORM, "torch.arange", "an end before the start")
-    count = last - first
+    count = (last - first + (by - 1)) // by
     begin = first if first.constant is None else first.constant
-    made = lowered(lower, rows.arange, [(seen.dtype, [count])], begin, None, 1)
+    made = lowered(lower, rows.arange, [(seen.dtype, [count])], begin, None, by)
     return result(lower, made)
+
+
+def _is_step(number: Any) -> bool:
+    return type(number) is int and number > 0
 
 
 @means(torch.Tensor.item)

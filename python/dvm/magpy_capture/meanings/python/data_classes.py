@@ -1,0 +1,67 @@
+"""`dataclasses.fields`: of a class, what its decorator has written down.
+
+Which fields a class has is guarded; what a field says of itself is set once, when it is made.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from typing import Any
+
+from dvm import reasons
+from dvm.magpy_capture.meanings.python.layer import PythonPart
+from dvm.magpy_capture.path.program import describe
+from dvm.magpy_capture.path.spec import refuse
+from dvm.magpy_capture.registry import attributes_of, means
+from dvm.magpy_capture.values import Abstract, Instance, Literal, Sequence, resolve
+from dvm.magpy_capture.values.kinds import MISSING as LACKING
+from dvm.magpy_capture.values.kinds import class_attribute, is_constant, own_attribute
+
+#: what the recorder does not enter
+LEAVES = (dataclasses.fields,)
+FIELDS = "__dataclass_fields__"
+
+
+@dataclass(eq=False)
+class FieldValue:
+    """A field of a dataclass."""
+
+    field: dataclasses.Field[Any]
+
+
+class DataClasses(PythonPart):
+    """Which fields an object has."""
+
+    needs = "instances program"
+
+    @means(dataclasses.fields)
+    def fields(self, class_or_instance: Abstract) -> Sequence:
+        value = resolve(class_or_instance)
+        if isinstance(value, Instance):
+            cls = value.cls
+            if FIELDS in value.attributes or own_attribute(value.object, FIELDS) is not LACKING:
+                raise refuse(reasons.ATTRIBUTE_OF, FIELDS, describe(value))
+            if value.register >= 0:
+                self.program.guard("guard_lacks", value.register, FIELDS)
+        elif isinstance(value, Literal) and isinstance(value.object, type):
+            cls = value.object
+            self.instances.guard_look_up(cls, FIELDS)
+        else:
+            raise refuse(reasons.ATTRIBUTE_OF, FIELDS, describe(value))
+        found = class_attribute(cls, FIELDS)
+        self.instances.guard_class(cls, FIELDS, found)
+        kept = self.program.constant(found)
+        self.program.guard("guard_keys", kept, tuple(found))
+        return Sequence([FieldValue(each) for each in dataclasses.fields(cls)])
+
+    @attributes_of(FieldValue)
+    def attribute(self, base: FieldValue, name: str, seen: Any) -> Abstract:
+        if name not in ("name", "default", "init", "kw_only", "type", "repr"):
+            raise refuse(reasons.ATTRIBUTE_OF, name, "a field of a dataclass")
+        if seen is not dataclasses.MISSING and not isinstance(seen, type) and not is_constant(seen):
+            raise refuse(reasons.ATTRIBUTE_OF, name, "a field of a dataclass")
+        return Literal(seen)
+
+
+__all__ = ["LEAVES", "DataClasses"]

@@ -1,0 +1,60 @@
+"""Elementwise functions of operands in several memory orders: results lie as torch lays them."""
+
+from __future__ import annotations
+
+import os
+import random
+from typing import Any
+
+import torch
+
+import dvm
+from torch_native.observing import observe
+
+PROGRAMS = int(os.environ.get("DVM_TORCH_ORDERS", "24"))
+
+
+def operands(seed: int, rank: int) -> Any:
+    """What makes the operands of one result's shape: permuted, broadcast, expanded."""
+    chances = random.Random(seed)
+    specs = []
+    for _ in range(chances.choice([2, 2, 3])):
+        axes = list(range(rank))
+        chances.shuffle(axes)
+        kind = chances.choice(["full"] * 4 + ["broadcast"] * 2 + ["expanded"])
+        single = [kind != "full" and chances.random() < 0.4 for _ in range(rank)]
+        specs.append((kind, axes, single))
+
+    def make(shape: list[int]) -> list[torch.Tensor]:
+        made = []
+        for kind, axes, single in specs:
+            sizes = [1 if one else size for one, size in zip(single, shape, strict=True)]
+            x = torch.arange(float(torch.Size(sizes).numel())).reshape([sizes[a] for a in axes])
+            x = x.permute([axes.index(axis) for axis in range(rank)])
+            made.append(x.expand(shape) if kind == "expanded" else x)
+        return made
+
+    return make
+
+
+def total(*given: torch.Tensor) -> torch.Tensor:
+    made = given[0]
+    for each in given[1:]:
+        made = made + each
+    return made
+
+
+def test_results_lie_as_torch_lays_them() -> None:
+    hits = 0
+    for seed in range(PROGRAMS):
+        chances = random.Random(seed)
+        rank = chances.choice([2, 3, 4])
+        make = operands(seed, rank)
+        compiled = dvm.compile(total)
+        with torch.no_grad(), dvm.stance("force_capture"):
+            for _ in range(4):
+                given = make([chances.choice([2, 3, 4, 5]) for _ in range(rank)])
+                found = observe(compiled, given).difference(observe(total, given))
+                assert not found, f"{seed}: {found}"
+        hits += compiled.stats.hits
+    assert hits > 2 * PROGRAMS
