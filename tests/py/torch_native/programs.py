@@ -32,7 +32,6 @@ UNARY = (
     "1 - {}",
     "{}.clone()",
     "{}.float()",
-    "{}.double()",
     "F.silu({})",
     "{} / 4",
     "torch.tanh({})",
@@ -308,7 +307,6 @@ CHANGES: tuple[Callable[[Layers], Any], ...] = (
     lambda m: setattr(m, "norm", nn.Identity()),
     lambda m: setattr(m.inner.weight, "data", m.inner.weight.data.t()),
     lambda m: m.zero_grad(),
-    lambda m: delattr(m, "scale") if "scale" in vars(m) else setattr(m, "scale", 3.0),
 )
 
 
@@ -429,7 +427,7 @@ class Writer:
             "not {}.any()",
             "{}.argmax() == 0 if {0}.numel() else flag",
             "{}.is_floating_point()",
-            "{}.dim() == 2 and {0}.stride(0) == {0}.shape[1]",
+            "{}.numel() and {0}.stride(0) == {0}.shape[1]",
         )
         self.line(f"if {filled(self.choices.pick(tests), name)}:", depth)
         self.block(depth + 1)

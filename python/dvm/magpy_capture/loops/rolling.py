@@ -380,6 +380,7 @@ class Loops(LoopPart, LoopPolicy):
             for place in private
             if turns.enter not in self.found.copied and self.lent.may_lend(values[place])
         }
+        self._check_counted(entry, lent)
         given: list[Given] = []
         registers = []
         filled = self.loop_lists.enter(entry)
@@ -432,6 +433,14 @@ class Loops(LoopPart, LoopPolicy):
                 raise refuse(reasons.LOOP_VARIABLE, name, describe(value))
             elif not isinstance(value, PLAIN) and not isinstance(value, Tensor):
                 raise refuse(reasons.LOOP_VARIABLE, name, describe(value))
+
+    def _check_counted(self, entry: Entry, lent: set[int]) -> None:
+        """No turn writes into a copy of what is the caller's, where each write is to be counted."""
+        for place in set(entry.private) - lent:
+            name, value = entry.variable(place)
+            if isinstance(value, Tensor) and value.storage.external:
+                if value.library.count_writes is not None:
+                    raise refuse(reasons.LOOP_VIEW, name)
 
     def _register(self, name: str, value: Abstract, private: bool, given: list[Given]) -> int:
         """The register of a variable's value; of an array that the loop writes, of one to write.

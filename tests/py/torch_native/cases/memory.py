@@ -86,6 +86,11 @@ torch.sigmoid_(x); torch.exp_(x); return x
 for row in x: row += row.sum() :: return x
 for k in range(x.shape[0]): x[k] *= k :: return x
 for k in range(3): x.add_(k) :: return x
+for k in range(x.shape[0]): x.add_(1); x.mul_(2) :: return x
+y = x[0:] :: for row in y: row += 1 :: return x
+y = x.reshape(-1, 3) :: for k in range(x.shape[0]): y.relu_(); y.sub_(1) :: return x
+x.copy_(x); x[1:].add_(1); return x
+x[0].copy_(x[0]); return x
 y = x.sum(); y += 1; y[...] = y * 2; return y
 y = x.clone(); v = y.view(-1) if y.is_contiguous() else y; v.zero_(); return y, x
 """
