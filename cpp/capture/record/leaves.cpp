@@ -51,12 +51,16 @@ std::vector<Ref> set_leaves(std::vector<Ref> callables) {
   return std::move(fresh.callables);
 }
 
-bool is_leaf(PyObject* callable) {
+bool is_known_leaf(PyObject* callable) {
   const auto& members = leaves().members;
-  if (members.contains(callable)) return true;
+  return members.contains(callable) ||
+         (PyFunction_Check(callable) && members.contains(PyFunction_GET_CODE(callable)));
+}
+
+bool is_leaf(PyObject* callable) {
+  if (is_known_leaf(callable)) return true;
   if (PyMethod_Check(callable)) return is_leaf(PyMethod_GET_FUNCTION(callable));
-  return PyFunction_Check(callable) &&
-         (members.contains(PyFunction_GET_CODE(callable)) || is_of_leaf_package(callable));
+  return PyFunction_Check(callable) && is_of_leaf_package(callable);
 }
 
 }  // namespace dvm::capture

@@ -14,5 +14,7 @@ void set_leaf_packages(std::vector<std::string> names);
 // Whether the callable itself, the function of a bound method, or a function's code or package is a
 // leaf.
 bool is_leaf(PyObject* callable);
+// Whether it is one of those that were told one by one, itself or by its code.
+bool is_known_leaf(PyObject* callable);
 
 }  // namespace dvm::capture

@@ -6,6 +6,7 @@
 #include "capture/known_object.h"
 #include "capture/library/library.h"
 #include "capture/record/endings.h"
+#include "capture/record/leaves.h"
 
 namespace dvm::capture {
 
@@ -16,7 +17,11 @@ bool has_references_of_program(PyObject* object) {
   if (!PyType_SUPPORTS_WEAKREFS(Py_TYPE(object))) return false;
   const PyWeakReference* each =
       *reinterpret_cast<PyWeakReference**>(PyObject_GET_WEAKREFS_LISTPTR(object));
-  while (each != nullptr && is_known_as(each)) each = each->wr_next;
+  // Nor does what is told of its end, if that is none of what a recording follows.
+  while (each != nullptr && (is_known_as(each) ||
+                             (each->wr_callback != nullptr && is_known_leaf(each->wr_callback)))) {
+    each = each->wr_next;
+  }
   return each != nullptr;
 }
 

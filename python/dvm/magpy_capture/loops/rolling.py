@@ -175,9 +175,7 @@ class Loops(LoopPart, LoopPolicy):
         self.check_hopes(turns.enter)
         del self._chosen[turns.enter]
         self.rolled_events -= turns.out - turns.enter
-        within = [
-            each for each in self.recording["loops"] if turns.enter < each.enter < turns.out
-        ]
+        within = [each for each in self.recording["loops"] if turns.enter < each.enter < turns.out]
         self._choose_among(within, self.found.unrolled)
         return True
 

@@ -22,8 +22,8 @@ from typing import Any
 import numpy as np
 
 from dvm import _dvm
-from dvm.magpy_capture.meanings.python.log_records import IS_ENABLED, LOGGING
 from dvm.magpy_capture.meanings.python.data_classes import LEAVES as DATA_CLASSES
+from dvm.magpy_capture.meanings.python.log_records import IS_ENABLED, LOGGING
 from dvm.magpy_capture.meanings.python.signatures import LEAVES as SIGNATURES
 from dvm.magpy_capture.registry import FUNCTIONS
 from dvm.magpy_capture.values.tables import DEFINING, ITERATOR, RANDOM

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from dvm.magpy_capture.meanings.python.context_variables import ContextVariables
     from dvm.magpy_capture.meanings.python.contexts import Contexts
     from dvm.magpy_capture.meanings.python.counters import Counters
+    from dvm.magpy_capture.meanings.python.data_classes import DataClasses
     from dvm.magpy_capture.meanings.python.deep_copies import DeepCopies
     from dvm.magpy_capture.meanings.python.deques import Deques
     from dvm.magpy_capture.meanings.python.exceptions import Exceptions
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from dvm.magpy_capture.meanings.python.outputs import Outputs
     from dvm.magpy_capture.meanings.python.package_objects import PackageObjects
     from dvm.magpy_capture.meanings.python.randoms import Randoms
-    from dvm.magpy_capture.meanings.python.data_classes import DataClasses
     from dvm.magpy_capture.meanings.python.signatures import Signatures
     from dvm.magpy_capture.meanings.python.sorting import Sorting
 

@@ -27,6 +27,7 @@ NAME = f"{__package__}.operations"
 GUESTS = {
     "torch.nn.functional": ("library", *OPERATIONS),
     "transformers.configuration_utils": ("transformers",),
+    "torch._dynamo.mutation_guard": ("dynamo",),
 }
 _welcomed: set[str] = set()
 
@@ -55,6 +56,7 @@ def leaves() -> list[Any]:
         *sys.modules[f"{NAME}.grad_modes"].MANAGERS,
         *sys.modules[f"{NAME}.elementwise"].IN_PYTHON,
     ]
+    kept_out += getattr(sys.modules.get(f"{NAME}.dynamo"), "LEAVES", ())
     return [*kept_out, *(each for each in functions if _is_of_torch(each))]
 
 

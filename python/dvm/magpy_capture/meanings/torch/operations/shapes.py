@@ -391,9 +391,24 @@ means(torch.index_select, torch.Tensor.index_select)(taken(indexing.index_select
 means(torch.gather, torch.Tensor.gather)(taken(indexing.gather))
 
 
-def indexed(lower: TorchPart, input: Tensor, key: Abstract, seen: Any) -> Tensor:
+def _is_number(part: Abstract) -> bool:
+    """Whether it is a whole number in a tensor, which as an index is that number."""
+    return isinstance(part, Tensor) and part.is_integer and part.rank == 0
+
+
+def _number(lower: TorchPart, part: Tensor) -> Abstract:
+    if part.object is None:
+        raise refuse(reasons.TORCH_FORM, "x[key]", "a number that was not seen")
+    register = lower.graph.leave(lower.arrays.value_of(part), "int")
+    return lower.heap.computed(register, int(part.object))
+
+
+def indexed(lower: TorchPart, input: Tensor, key: Abstract, seen: Any) -> Abstract:
     """`x[key]` with tensors of whole numbers among its parts, which are broadcast together."""
     parts = index_parts(key)
+    if any(map(_is_number, parts)):
+        told = [_number(lower, part) if _is_number(part) else part for part in parts]
+        return lower.operators.subscript(input, Sequence(told), seen)
     plain = [part if not isinstance(part, Tensor) else Literal(slice(None)) for part in parts]
     if any(isinstance(part, Tensor) and not part.is_integer for part in parts):
         raise refuse(reasons.TORCH_FORM, "x[key]", "a mask")
