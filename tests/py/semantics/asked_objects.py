@@ -124,6 +124,35 @@ def context_variables_that_stay_set(w: World) -> None:
 
 
 @case
+def context_variables_in_loops(w: World) -> None:
+    count: contextvars.ContextVar[int] = contextvars.ContextVar("count", default=0)
+    scale = contextvars.ContextVar("scale", default=1.0)
+
+    @w.compiled
+    def f(x, n):
+        for _ in range(n):
+            count.set(count.get() + 1)
+            x = x * 1.5 + count.get()
+        return x
+
+    @w.compiled
+    def g(x, n):
+        for i in range(n):
+            token = scale.set(scale.get() + i)
+            x = x * 0.5 + scale.get()
+            scale.reset(token)
+        return x
+
+    def run() -> None:
+        for n in (3, 20, 20, 5, 30, 1, 0):
+            for function in (f, g):
+                w(function, floats(3), n)
+                w.note(count.get(), scale.get())
+
+    contextvars.copy_context().run(run)
+
+
+@case
 def members_of_enumerations_among_others(w: World) -> None:
     held = {"kind": Kind.ONE}
 

@@ -30,8 +30,11 @@ SAMPLES = int(os.environ.get("DVM_TORCH_SAMPLES", "1"))
 INPUTS = os.environ.get("DVM_TORCH_INPUTS", "sample") + "_inputs_func"
 DTYPES = (torch.float32, torch.int64, torch.float64, torch.bool)[: 2 if SAMPLES == 1 else 4]
 MEANT = {function for _, function, _ in rows()}
-#: their results are not the same twice
-RANDOM = ("nn.functional.dropout",)
+#: their results are not the same twice: drawn, or what memory happens to hold
+RANDOM = (
+    "nn.functional.dropout",
+    *("empty", "empty_like", "new_empty", "empty_permuted", "empty_strided"),
+)
 became: dict[str, Counter[str]] = {}
 
 

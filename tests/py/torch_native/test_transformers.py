@@ -171,6 +171,20 @@ def test_a_cache_that_grows() -> None:
     assert_native(compiled, 15)
 
 
+def test_beside_dynamo() -> None:
+    """Which, once it has compiled something, keeps in mind each module that is made."""
+    torch.compile(torch.nn.Linear(2, 2), backend="eager")(torch.ones(1, 2))
+    torch.manual_seed(0)
+    model = llama(2).eval()  # makes one in each call
+    compiled = dvm.compile(lambda ids: model(ids))
+    with dvm.stance("force_capture"), torch.no_grad():
+        for _ in range(4):  # of which one finds out that Dynamo has come
+            ids = ids_of((2, 5))
+            assert_same(compiled(ids), model(ids))
+    assert compiled.stats.captures == 1
+    assert compiled.stats.hits >= 2
+
+
 def test_a_model_that_changes_between_calls() -> None:
     """What its answers depend on is asked on each call: weights, its mode, its configuration."""
     torch.manual_seed(0)
