@@ -243,7 +243,13 @@ PyObject* CompiledFunction::call(PyObject* self, PyObject* const* args, size_t n
   }
   Call call{.arguments = as_it_is ? args : binding.slots(), .history = &history_};
   if (policy_.rests()) [[unlikely]] {
-    return uncompiled(args, nargsf, keywords, [&] { return plain(call, Times(), original); });
+    const auto rest = [&] { return plain(call, Times(), original); };
+    const auto is_compiled = [](const auto& path) { return path->reason().empty(); };
+    if (std::ranges::none_of(paths_, is_compiled)) {
+      return uncompiled(args, nargsf, keywords, rest);
+    }
+    ++stats_.fallbacks;  // the original is faster than a replay, and so than other ways
+    return rest();
   }
   const Times begin = policy_.watches() ? times() : Times();
   const Outcome outcome = find_again(call);

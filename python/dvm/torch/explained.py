@@ -25,7 +25,7 @@ def explain_module(module: torch.nn.Module, verbose: bool) -> Callable[..., Any]
 
 def _explain_captured(call: modules.Captured, verbose: bool) -> Callable[..., Any]:
     def explained(*args: Any, **kwargs: Any) -> Any:
-        if call.keeps_gradients(args, kwargs):
+        if call.keeps_gradients(args, kwargs) and call.is_refused(args, kwargs):
             report = reports.explain(call)(*args, **kwargs)
             return dataclasses.replace(report, why=str(reasons.GRADIENTS()))
         own: list[Any] = []

@@ -7,6 +7,7 @@ comes with the first of these.
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import functools
 import itertools
@@ -16,6 +17,7 @@ from typing import Any
 import torch
 
 from dvm import _dvm, compiling, splitting
+from dvm.stances import stance
 
 
 def backend_options(target: str, numerics: str, precision: str) -> dict[str, Any]:
@@ -35,13 +37,35 @@ class Captured:
         self.compiled = compiling.compile_function(module, **options)
         self.code = self.compiled.__wrapped__.__code__
         self._traced: Callable[..., Any] | None = None
+        self._is_refused: bool | None = None  # what keeps gradients; None: nobody knows yet
         self.compiled.cut = self  # nor is it to run in parts of its own
         _dvm.set_parts(self.compiled, (splitting.End, (self.through_torch, 0)))
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if self.keeps_gradients(args, kwargs):
-            return self.through_torch(*args, **kwargs)
-        return self.compiled(*args, **kwargs)
+        if not self.keeps_gradients(args, kwargs):
+            return self.compiled(*args, **kwargs)
+        if self._is_refused is None:
+            return self._find_out(args, kwargs)
+        return (self.through_torch if self._is_refused else self.compiled)(*args, **kwargs)
+
+    def _find_out(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+        """Whether calls that keep gradients are refused: not where all runs without them.
+
+        At any price, which is milliseconds, for torch.compile takes seconds.
+        """
+        before = len(_dvm.paths(self.compiled))
+        is_default = _dvm.stance() == "default"
+        with stance("force_capture") if is_default else contextlib.nullcontext():
+            result = self.compiled(*args, **kwargs)
+        if len(paths := _dvm.paths(self.compiled)) > before:
+            self._is_refused = bool(paths[-1]["reason"])
+        return result
+
+    def is_refused(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
+        """Whether such calls are, as this one finds out if none did before."""
+        if self._is_refused is None:
+            self._find_out(args, kwargs)
+        return bool(self._is_refused)
 
     def keeps_gradients(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
         """Whether a parameter or an argument wants one; of containers, the capture finds out."""

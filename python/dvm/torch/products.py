@@ -62,13 +62,20 @@ def addmm(
 
 
 def linear(b: Builder, x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """Rounded once where they are halves, behind the bias."""
     rows: Size = 1
     for size in x.shape[:-1]:
         rows = size * rows
     flat = b.reshape(x, [rows, x.shape[-1]])
     turned = b.transpose(weight, [1, 0])
-    made = b.reshape(product(b, flat, turned), b.out.shape)
-    return made if bias is None else b.add(made, b.broadcast(bias, b.out.shape))
+    if bias is None:
+        return b.reshape(product(b, flat, turned), b.out.shape)
+    if x.dtype not in FLOATS:
+        raise NotCompiled("a product of integers")
+    wide = "f32" if b.out.dtype in HALVES else b.out.dtype
+    made = b.reshape(b.wrap(b.graph.matmul(flat.node, turned.node, wide)), b.out.shape)
+    made = b.add(made, b.broadcast(b.cast(bias, wide), b.out.shape))
+    return b.cast(made, b.out.dtype)
 
 
 def turned(b: Builder, x: Tensor) -> Tensor:

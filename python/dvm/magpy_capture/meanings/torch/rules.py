@@ -13,10 +13,10 @@ from dvm.magpy_capture.meanings.torch.iteration import Operand, is_settled, orde
 from dvm.magpy_capture.meanings.torch.layer import TorchPart
 from dvm.magpy_capture.path.program import describe
 from dvm.magpy_capture.path.spec import NotCapturable, refuse
-from dvm.magpy_capture.registry import Meaning
+from dvm.magpy_capture.registry import METHODS, Meaning
 from dvm.magpy_capture.tensors.fresh import Order, c_order
 from dvm.magpy_capture.tensors.indexing import index_parts
-from dvm.magpy_capture.values import Abstract, Named, Tensor, resolve
+from dvm.magpy_capture.values import Abstract, Host, Literal, Named, Size, Tensor, resolve
 
 
 @functools.cache
@@ -216,7 +216,24 @@ class TorchRules(TorchPart):
         return made
 
     def store_subscript(self, base: Tensor, key: Abstract, value: Abstract) -> None:
-        raise refuse(reasons.TORCH_WRITE)
+        """`base[mask] = number`; other writes at places are refused."""
+        parts = [resolve(part) for part in index_parts(key)]
+        mask, number = parts[0], resolve(value)
+        is_number = isinstance(number, (Literal, Host, Size)) and isinstance(base, Tensor)
+        if len(parts) != 1 or not isinstance(mask, Tensor) or mask.dtype != "bool" or not is_number:
+            raise refuse(reasons.TORCH_WRITE)
+        number = self.torch_tensors.number(number)
+        # A number of another kind is cast as torch's own rules have it.
+        if mask.rank != base.rank or not (base.is_integer or base.dtype.startswith("float")):
+            raise refuse(reasons.TORCH_WRITE)
+        if base.is_integer and self.torch_tensors.kind_of(number) is not int:
+            raise refuse(reasons.TORCH_WRITE)
+        for own, other in zip(base.shape, mask.shape, strict=True):
+            if self.sizes.observed(own) != self.sizes.observed(other):
+                raise refuse(reasons.TORCH_WRITE)
+            self.sizes.require_equal(own, other)
+        meaning = METHODS["torch", "masked_fill_"]
+        meaning(self.meanings.holder(meaning), base, mask, value, seen=None)
 
     def set_attribute(self, base: Tensor, name: str, value: Abstract) -> None:
         raise refuse(reasons.SETTING_ATTRIBUTE, name, describe(base))
