@@ -177,13 +177,13 @@ def is_module(fn: Any) -> bool:
     return (
         module_class is not None
         and issubclass(type(fn), module_class)
-        and not isinstance(fn, _kinds_by_dynamo())
+        and not issubclass(type(fn), _kinds_by_dynamo())
     )
 
 
 def is_by_torch_compile(fn: Any) -> bool:
     """Whether torch.compile made it."""
-    if isinstance(fn, _kinds_by_dynamo()):
+    if issubclass(type(fn), _kinds_by_dynamo()):
         return True
     # It makes functions of functions; an object of another kind may see who asks it.
     is_function = "torch" in sys.modules and type(fn) is types.FunctionType

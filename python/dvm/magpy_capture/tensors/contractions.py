@@ -92,9 +92,11 @@ class Contractions(TensorPart):
         else:
             value, order = self.arrays.value_of(t), t.order
         stored = [sizes[axis] for axis in order]
-        if t.contiguous or t.maybe is not None or same_shape(self.graph.shape(value), stored):
+        dense = t.contiguous and not _is_of_part(t)
+        if dense or t.maybe is not None or same_shape(self.graph.shape(value), stored):
             return self.views.reshape_value(value, stored), order
-        # Of what does not lie densely a reshape is a copy, and a slice of everything is none.
+        # Of what does not lie densely a reshape is a copy, and a slice of everything is none. It
+        # is one more of a part, of which the Plan knows where in an array it lies.
         return self.updates.slice_value(
             value, [self.graph.size(0)] * t.rank, [1] * t.rank, stored
         ), order
@@ -204,6 +206,15 @@ class Contractions(TensorPart):
         """The value with its axes in that order, as new memory."""
         value = self.transposed_value(factor, labels)
         return value if value == factor.value else self.graph.copy_value(value)
+
+
+def _is_of_part(t: Tensor) -> bool:
+    """Whether it is `x[key]`, or a view of that."""
+    while t.base is not None and t.remake is not None:
+        if t.remake[0] == "getitem":
+            return True
+        t = t.base
+    return False
 
 
 __all__ = ["Contractions", "Factor", "Sizes"]
