@@ -6,6 +6,9 @@ attribute. What is not known to be run by the event stays inside it.
 
 from __future__ import annotations
 
+import builtins
+import dis
+import itertools
 import types
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -170,10 +173,48 @@ def is_callback(record: Record, caller: FrameShadow, function: Any, slots: Seque
         and lookup(type(parameter(function.__code__, slots, 0)), function.__name__) is function
     ):
         return True
+    if _is_property(record, caller, function):
+        return True
     return any(
         runs(node[4], function) or caches(node[4], function) or makes_items(node[4], function)
         for node in record.nodes
     )
+
+
+def _is_property(record: Record, caller: FrameShadow, function: Any) -> bool:
+    """Whether the event is `getattr(object, name)`, and the name a property's in Python."""
+    kind, _, operands, *_ = record.events[caller.event]
+    if kind != "call" or len(operands) < 3:
+        return False
+    callee, owner, name = (record.nodes[node][4] for node in operands[:3])
+    if not (callee is getattr or callee is hasattr) or type(name) is not str:
+        return False
+    found = lookup(type(owner), name)
+    return type(found) is property and found.fget is function
+
+
+def _lets_exit_pass(function: Any) -> bool:
+    """Whether no handler of it takes GeneratorExit, by which a generator that is dropped ends."""
+    parts = list(dis.get_instructions(function))
+    names: list[str] = []
+    for place, part in enumerate(parts):
+        if part.opname == "PUSH_EXC_INFO" and parts[place + 1].opname != "LOAD_GLOBAL":
+            return parts[place + 1].opname == "RERAISE"
+        if part.opname == "CHECK_EXC_MATCH":
+            before = itertools.takewhile(
+                lambda each: each.opname in ("LOAD_GLOBAL", "BUILD_TUPLE"), reversed(parts[:place])
+            )
+            names += [each.argval for each in before if each.opname == "LOAD_GLOBAL"]
+    scope = {**vars(builtins), **function.__globals__}
+    return not any(issubclass(GeneratorExit, scope[name]) for name in names)
+
+
+def is_asked_iterator(function: Any, slots: Sequence[Any]) -> bool:
+    """Whether C code may have asked an object for it: a generator with nothing to finish."""
+    code = function.__code__
+    if code.co_argcount != 1 or not _lets_exit_pass(function):
+        return False
+    return lookup(type(parameter(code, slots, 0)), "__iter__") is function
 
 
 def given(record: Record, caller: FrameShadow, function: Any, slots: Sequence[Any]) -> list[int]:

@@ -8,6 +8,7 @@ stack (`_dvm.peek`), so that each is a test of the other. CPython 3.11 only.
 from __future__ import annotations
 
 import dis
+import gc
 import sys
 import types
 from typing import Any
@@ -17,6 +18,7 @@ from reference_tracer.bodies import (
     bind,
     find_arguments,
     given,
+    is_asked_iterator,
     is_callback,
     runs_for_event,
 )
@@ -30,6 +32,15 @@ from reference_tracer.record import (
 
 _YIELDS = 0x20
 _SUSPENDS = _YIELDS | 0x80 | 0x200  # generators, coroutines, asynchronous generators
+
+
+def generator_of(frame: types.FrameType) -> Any:
+    """The generator that runs in the frame."""
+    return next(
+        each
+        for each in gc.get_objects()
+        if type(each) is types.GeneratorType and each.gi_frame is frame
+    )
 
 
 class Tracer:
@@ -84,6 +95,8 @@ class Tracer:
         if begins != (waiting is None) or _dvm.is_leaf(function) or not in_sight:
             return
         node = self.record.made_generator(frame) if waiting is None else waiting.generator
+        if node == NO_NODE and waiting is None and is_asked_iterator(function, slots):
+            node = self.record.constant(generator_of(frame))
         if node == NO_NODE:
             return
         if name != "RESUME":
