@@ -5,6 +5,7 @@ from __future__ import annotations
 import abc
 import collections
 import contextvars
+import dataclasses
 import enum
 import functools
 import inspect
@@ -39,6 +40,37 @@ def texts_of_classes(w: World) -> None:
     w(f, floats(3))
     Named.__module__ = "elsewhere"
     w(f, floats(3))
+
+
+@case
+def fields_of_dataclasses(w: World) -> None:
+    @dataclasses.dataclass
+    class Point:
+        x: float
+        y: float = 2.0
+
+    @dataclasses.dataclass
+    class Named(Point):
+        name: str = "n"
+
+    @w.compiled
+    def f(x, point):
+        names = [each.name for each in dataclasses.fields(point)]
+        made = dataclasses.fields(Named(x, x))
+        plain = [each.name for each in dataclasses.fields(Point) if each.default is None]
+        return x * point.x + len(made) + len(plain), names, made[1].default
+
+    for each in (Point(1.0), Point(3.0), Point(4.0)):
+        w(f, floats(3), each)
+    w.replayed(f)
+    w(f, floats(3), Named(5.0))
+    own = Point(6.0)
+    own.__dataclass_fields__ = Named.__dataclass_fields__
+    w(f, floats(3), own)
+    Point.__dataclass_fields__ = {"x": Point.__dataclass_fields__["x"]}
+    w(f, floats(3), Point(7.0))
+    del Point.__dataclass_fields__["x"]
+    w(f, floats(3), Point(8.0))
 
 
 @case

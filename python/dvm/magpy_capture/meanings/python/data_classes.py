@@ -56,12 +56,13 @@ class DataClasses(PythonPart):
         return Sequence([FieldValue(each) for each in dataclasses.fields(cls)])
 
     @attributes_of(FieldValue)
-    def attribute(self, base: FieldValue, name: str, seen: Any) -> Abstract:
-        if name not in ("name", "default", "init", "kw_only", "type", "repr"):
+    def attribute(self, base: FieldValue, name: str, _seen: Any) -> Abstract:
+        known = name in ("name", "default", "init", "kw_only", "type", "repr")
+        held = getattr(base.field, name) if known else None
+        is_plain = held is dataclasses.MISSING or isinstance(held, type) or is_constant(held)
+        if not known or not is_plain:
             raise refuse(reasons.ATTRIBUTE_OF, name, "a field of a dataclass")
-        if seen is not dataclasses.MISSING and not isinstance(seen, type) and not is_constant(seen):
-            raise refuse(reasons.ATTRIBUTE_OF, name, "a field of a dataclass")
-        return Literal(seen)
+        return Literal(held)
 
 
 __all__ = ["LEAVES", "DataClasses"]
