@@ -41,7 +41,7 @@ class Body {
     if (!is_call || parameter_slots(f_.code) == 0) return std::nullopt;
     Ref target = leads_to(object_of_function(), parameter(f_, 0));
     if (!target || !find_callee()) return std::nullopt;
-    return Bounce{caller_.event(), std::move(arguments_), std::move(target), caller_.identity()};
+    return Bounce{caller_.event(), std::move(arguments_), std::move(target)};
   }
 
  private:
@@ -158,10 +158,8 @@ class Body {
 
 }  // namespace
 
-bool Bounce::go_on(PyFrameObject* frame) {
-  if (dvm_frame_function(frame) == target.get() || dvm_frame_caller(frame) != last) return false;
-  last = dvm_frame_identity(frame);
-  return true;
+bool Bounce::passes(PyFrameObject* frame) const {
+  return dvm_frame_function(frame) != target.get();
 }
 
 std::optional<Bounce> begin_bounce(Record& record, const FrameRecorder& caller,
@@ -175,9 +173,8 @@ std::optional<Entry> enter_body(Record& record, const FrameRecorder& caller, PyF
                                 const std::optional<Bounce>& bounce) {
   constexpr int kSuspends = CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR;
   const bool bounces = bounce && bounce->event == caller.event();
-  const void* const below = bounces ? bounce->last : caller.identity();
-  if (caller.event() < 0 || dvm_frame_caller(frame) != below ||
-      (dvm_frame_view(frame).code->co_flags & kSuspends)) {
+  const bool is_run = bounces || dvm_frame_caller(frame) == caller.identity();
+  if (caller.event() < 0 || !is_run || (dvm_frame_view(frame).code->co_flags & kSuspends)) {
     return std::nullopt;
   }
   Body body(record, caller, frame);

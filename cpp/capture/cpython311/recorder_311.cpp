@@ -243,10 +243,7 @@ class Recorder {
   }
 
   void on_frame(PyFrameObject* frame, int what, PyObject* argument) {
-    if (what == PyTrace_CALL) {
-      check_nothing_in_flight();
-      return on_call(frame);
-    }
+    if (what == PyTrace_CALL) return on_call(frame);
     if (find_top(frame) == nullptr) return;
     if (what == PyTrace_EXCEPTION) return on_exception(argument);
     if (what != PyTrace_RETURN) return;
@@ -313,6 +310,7 @@ class Recorder {
   }
 
   void go_on(PyFrameObject* frame, Followed waiting) {
+    check_nothing_in_flight();
     frames_.push_back(std::move(waiting));
     frames_.back().previous_wants_opcodes = dvm_frame_swap_opcodes(frame, 1);
   }
@@ -401,12 +399,13 @@ class Recorder {
     if (!bounce_ || bounce_->event != caller.event()) {
       bounce_ = begin_bounce(record_, caller, frame);
     }
-    const bool passed = bounce_ && bounce_->go_on(frame);
+    const bool passed = bounce_ && bounce_->passes(frame);
     if (passed && previous_ == nullptr) dvm_frame_trace_lines(frame, 0);
     return passed;
   }
 
   void push_frame(PyFrameObject* frame, std::span<const NodeId> parameters, bool may_stop) {
+    check_nothing_in_flight();
     Shadow shadow;
     if (!spare_.empty()) {
       shadow = std::move(spare_.back());

@@ -22,11 +22,10 @@ struct Entry {
 struct Bounce {
   int32_t event;  // that it is of
   Arguments arguments;
-  Ref target;        // the function in which it ends
-  const void* last;  // identity of the frame that it has come to
+  Ref target;  // the function in which it ends
 
-  // Whether it comes to this frame next, which is not the target's yet.
-  bool go_on(PyFrameObject* frame);
+  // Whether the frame is on the way; a collector's callback may run beside it.
+  bool passes(PyFrameObject* frame) const;
 };
 // If `frame`, which has just started for the pending event of `caller`, is a trampoline's.
 std::optional<Bounce> begin_bounce(Record& record, const FrameRecorder& caller,

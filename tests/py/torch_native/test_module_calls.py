@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import gc
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -85,6 +86,21 @@ def check(f: Any, function: Any, rows: int) -> None:
     torch.testing.assert_close(f(x), function(x))
 
 
+@pytest.fixture(params=[None, 1, 2, 3, 7], ids=lambda every: f"collected {every}")
+def _collector(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Runs after that many new objects, wherever a call is, and tells a function of Python."""
+    former = gc.get_threshold()
+    told = lambda _phase, _info: None  # noqa: E731
+    if request.param is not None:
+        gc.callbacks.append(told)
+        gc.set_threshold(request.param, 1000)
+    yield
+    gc.set_threshold(*former)
+    if request.param is not None:
+        gc.callbacks.remove(told)
+
+
+@pytest.mark.usefixtures("_collector")
 @pytest.mark.parametrize("kind", [Scaled, Quiet, Twice])
 @pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
 def test_calls(call: Any, kind: type[Scaled]) -> None:
