@@ -57,6 +57,7 @@ RECIPES = {
     "validated": Recipe(validates=3),
     "dropout": Recipe(dropout=0.2),
     "dropout, checkpoints": Recipe(dropout=0.2, checkpoint="within"),
+    "dropout, checkpoints around": Recipe(dropout=0.2, checkpoint="around"),
     "all": Recipe(2, 0.5, "within", True, True, False, 3, 0.1),
 }
 
