@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import copy
 import functools
-import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -75,7 +74,7 @@ class Captured:
         if not torch.is_grad_enabled():
             return False
         given = (each for each in (*args, *kwargs.values()) if isinstance(each, torch.Tensor))
-        return any(each.requires_grad for each in itertools.chain(given, self.module.parameters()))
+        return any(each.requires_grad for each in given) or has_trained(self.module)
 
     def through_torch(self, *args: Any, **kwargs: Any) -> Any:
         """Call it by Dynamo's graphs."""
@@ -84,13 +83,11 @@ class Captured:
 
             options = backend_options(**vars(self.compiled.options))
             self._traced = traced.traced(self.module, vars(backend.Options.of(options)))
-        from torch._dynamo import exc
-
-        from dvm.torch.traced import nothing_ran
-
         try:
             return self._traced(*args, **kwargs)
-        except exc.TorchDynamoException as error:
+        except torch._dynamo.exc.TorchDynamoException as error:
+            from dvm.torch.traced import nothing_ran
+
             if not nothing_ran(error, self.module):
                 raise
             refusal = str(error)
@@ -99,6 +96,21 @@ class Captured:
         what = f"{self.compiled.label} runs uncompiled, torch.compile refused a call: {refusal}"
         own_warnings.warn(what, 2)
         return result
+
+
+def has_trained(module: torch.nn.Module) -> bool:
+    """Whether a parameter of a module, or of one within it, wants a gradient.
+
+    On every call, so not by `module.parameters()`, which takes four times as long.
+    """
+    pending, met = [module], set[torch.nn.Module]()
+    while pending:
+        each = pending.pop()
+        if any(p is not None and p.requires_grad for p in each._parameters.values()):
+            return True
+        met.add(each)
+        pending += [m for m in each._modules.values() if m is not None and m not in met]
+    return False
 
 
 def is_saved_elsewhere() -> bool:
