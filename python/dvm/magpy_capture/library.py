@@ -230,7 +230,10 @@ class Library(Protocol):
 
     @property
     def count_writes(self) -> HostFunction | None:
-        """(array, times): counts writes into it that were not made one by one, if it counts any."""
+        """(array, times): counts writes into it that were not made one by one, if it counts any.
+
+        Fewer than none: so many are not to count that were made.
+        """
 
     # ---- what a path calls
 

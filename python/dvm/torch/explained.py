@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any
 
 import torch
@@ -25,13 +26,15 @@ def explain_module(module: torch.nn.Module, verbose: bool) -> Callable[..., Any]
 
 def _explain_captured(call: modules.Captured, verbose: bool) -> Callable[..., Any]:
     def explained(*args: Any, **kwargs: Any) -> Any:
-        if call.keeps_gradients(args, kwargs) and call.is_refused(args, kwargs):
+        if call.goes_through_torch(args, kwargs):
             report = reports.explain(call)(*args, **kwargs)
             return dataclasses.replace(report, why=str(reasons.GRADIENTS()))
         own: list[Any] = []
 
         def run() -> None:
-            own.append(explain_call(call.compiled, args, kwargs, verbose=verbose))
+            found_out = call.finding_out() if call.keeps_gradients(args, kwargs) else nullcontext()
+            with found_out:
+                own.append(explain_call(call.compiled, args, kwargs, verbose=verbose))
 
         report = reports.explain(run)()
         if own[0].outcome != "split":

@@ -10,13 +10,12 @@ from __future__ import annotations
 import contextlib
 import copy
 import functools
-import itertools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import torch
 
-from dvm import _dvm, compiling, splitting
+from dvm import _dvm, compiling, own_warnings, splitting
 from dvm.stances import stance
 
 
@@ -44,35 +43,38 @@ class Captured:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if not self.keeps_gradients(args, kwargs):
             return self.compiled(*args, **kwargs)
-        if self._is_refused is None:
-            return self._find_out(args, kwargs)
-        return (self.through_torch if self._is_refused else self.compiled)(*args, **kwargs)
+        if self._is_refused is None and not is_saved_elsewhere():
+            with self.finding_out():
+                return self.compiled(*args, **kwargs)
+        goes_natively = self._is_refused is False
+        return (self.compiled if goes_natively else self.through_torch)(*args, **kwargs)
 
-    def _find_out(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-        """Whether calls that keep gradients are refused: not where all runs without them.
+    @contextlib.contextmanager
+    def finding_out(self) -> Iterator[None]:
+        """A call that keeps gradients says whether such are refused, if none has said it yet.
 
-        At any price, which is milliseconds, for torch.compile takes seconds.
+        They are not where all runs without gradients. At any price, which is milliseconds, for
+        torch.compile takes seconds.
         """
         before = len(_dvm.paths(self.compiled))
-        is_default = _dvm.stance() == "default"
-        with stance("force_capture") if is_default else contextlib.nullcontext():
-            result = self.compiled(*args, **kwargs)
-        if len(paths := _dvm.paths(self.compiled)) > before:
+        waits = self._is_refused is None and _dvm.stance() == "default"
+        with stance("force_capture") if waits else contextlib.nullcontext():
+            yield
+        if self._is_refused is None and len(paths := _dvm.paths(self.compiled)) > before:
             self._is_refused = bool(paths[-1]["reason"])
-        return result
 
-    def is_refused(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
-        """Whether such calls are, as this one finds out if none did before."""
-        if self._is_refused is None:
-            self._find_out(args, kwargs)
-        return bool(self._is_refused)
+    def goes_through_torch(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
+        """Whether it is known that such a call does, for its gradients."""
+        if not self.keeps_gradients(args, kwargs):
+            return False
+        return bool(self._is_refused) or (self._is_refused is None and is_saved_elsewhere())
 
     def keeps_gradients(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
         """Whether a parameter or an argument wants one; of containers, the capture finds out."""
         if not torch.is_grad_enabled():
             return False
         given = (each for each in (*args, *kwargs.values()) if isinstance(each, torch.Tensor))
-        return any(each.requires_grad for each in itertools.chain(given, self.module.parameters()))
+        return any(each.requires_grad for each in given) or has_trained(self.module)
 
     def through_torch(self, *args: Any, **kwargs: Any) -> Any:
         """Call it by Dynamo's graphs."""
@@ -81,7 +83,42 @@ class Captured:
 
             options = backend_options(**vars(self.compiled.options))
             self._traced = traced.traced(self.module, vars(backend.Options.of(options)))
-        return self._traced(*args, **kwargs)
+        try:
+            return self._traced(*args, **kwargs)
+        except torch._dynamo.exc.TorchDynamoException as error:
+            from dvm.torch.traced import nothing_ran
+
+            if not nothing_ran(error, self.module):
+                raise
+            refusal = str(error)
+        # Here, so that an error of the program's own does not come from Dynamo's.
+        result = self.module(*args, **kwargs)
+        what = f"{self.compiled.label} runs uncompiled, torch.compile refused a call: {refusal}"
+        own_warnings.warn(what, 2)
+        return result
+
+
+def has_trained(module: torch.nn.Module) -> bool:
+    """Whether a parameter of a module, or of one within it, wants a gradient.
+
+    On every call, so not by `module.parameters()`, which takes four times as long.
+    """
+    pending, met = [module], set[torch.nn.Module]()
+    while pending:
+        each = pending.pop()
+        if any(p is not None and p.requires_grad for p in each._parameters.values()):
+            return True
+        met.add(each)
+        pending += [m for m in each._modules.values() if m is not None and m not in met]
+    return False
+
+
+def is_saved_elsewhere() -> bool:
+    """Whether somebody takes what calls save for their gradients, as torch.utils.checkpoint does.
+
+    It may call again for them, and wants as many then: both calls have to go one way.
+    """
+    return torch._C._autograd._top_saved_tensors_default_hooks(False) is not None
 
 
 def compile(module: torch.nn.Module, /, **options: Any) -> CompiledModule:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from dvm.torch.builder import Builder, NotCompiled, Tensor
+from dvm.torch.builder import Builder, NotCompiled, Number, Tensor
 from dvm.torch.reductions import variance
 from dvm.torch.sizes import Size
 
@@ -136,7 +136,7 @@ def batch_norm_functional(
     running_mean: Tensor,
     running_variance: Tensor,
     training: bool,
-    momentum: float,
+    momentum: float | Number,
     eps: float,
 ) -> list[Tensor]:
     """Also the running statistics as they are afterwards."""
@@ -147,8 +147,9 @@ def batch_norm_functional(
     count = b.number(b.count(x, axes), made.dtype, mean.shape)
     unbiased = b.div(b.mul(spread_variance, count), b.sub(count, 1))
     results = [made, mean, scale]
+    left = Number(b.sub(1, momentum.tensor)) if isinstance(momentum, Number) else 1 - momentum
     for running, now in ((running_mean, mean), (running_variance, unbiased)):
-        results.append(b.add(b.mul(b.wide(running), 1 - momentum), b.mul(now, momentum)))
+        results.append(b.add(b.mul(b.wide(running), left), b.mul(now, momentum)))
     return [b.cast(t, e.dtype) for t, e in zip(results, b.expected, strict=True)]
 
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Callable
 from typing import Any
 
 import torch
+from torch._dynamo import convert_frame
 from torch._dynamo.utils import counters
+from torch.nn.modules import module as nn_module
 
 from dvm.torch.backend import Options, backend
 from dvm.torch.modules import CompiledModule, wrapped
@@ -75,3 +78,18 @@ def _floats_as_they_are() -> Callable[[], Callable[[], None]]:
 
 def _nothing() -> None:
     pass
+
+
+#: what a call goes through before Dynamo is asked for the first frame of the program
+OUTSIDE = frozenset({"dvm.torch.modules", "torch._dynamo.eval_frame", nn_module.__name__})
+
+
+def nothing_ran(refusal: torch._dynamo.exc.TorchDynamoException, module: torch.nn.Module) -> bool:
+    """Whether Dynamo has refused a module's call before anything of it ran."""
+    if module._forward_pre_hooks or nn_module._global_forward_pre_hooks:
+        return False
+    for frame, _ in traceback.walk_tb(refusal.__traceback__):
+        place = frame.f_globals.get("__name__")
+        if place not in OUTSIDE:
+            return bool(place == convert_frame.__name__)
+    return False

@@ -47,6 +47,9 @@ class Rules(Protocol):
     def written(self, function: Any, positional: list[Abstract], named: Named) -> list[Abstract]:
         """The arguments that a call of a function of the host writes into."""
 
+    def counts_writes(self, function: Any) -> bool:
+        """Whether a library that counts writes into its arrays counts those of the function."""
+
     def drawn_from(self, function: Any, positional: list[Abstract], named: Named) -> Any:
         """The generator of random numbers that a call of it draws from, or None."""
 

@@ -127,8 +127,13 @@ class Writes(TensorPart):
             return False
         return all(write.key >= 0 or self.is_part(write) for write in writes)
 
-    def write(self, t: Tensor, value: Tensor) -> None:
-        """`t[...] = value`: cast (unsafe, as assignment does) and broadcast."""
+    def write(self, t: Tensor, value: Tensor, *, counted: bool = True) -> None:
+        """`t[...] = value`: cast (unsafe, as assignment does) and broadcast.
+
+        counted: whether the library counts it as one of the writes into the array.
+        """
+        if not counted and t.storage.external:
+            t.storage.uncounted -= 1
         self.memory.may_write(t)
         self.rules.check_overlap(t, value)
         if self._is_copy(t, value):

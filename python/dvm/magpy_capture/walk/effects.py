@@ -542,7 +542,7 @@ class Effects(WalkPart):
             effects.append(("copyto", storage.register, self.graph.leave(value, "array", order)))
         count_writes = self.graph.array_library.count_writes
         for storage in (tensor.storage for tensor in written):
-            if count_writes is not None and storage.uncounted > 0:
+            if count_writes is not None and storage.uncounted != 0:
                 given = [storage.register, self.program.constant(storage.uncounted)]
                 function = self.program.constant(count_writes)
                 effects.append(("effect", self.program.register(), function, given, ()))

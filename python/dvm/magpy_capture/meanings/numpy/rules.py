@@ -103,6 +103,9 @@ class NumpyRules(NumpyPart):
     def written(self, function: Any, positional: list[Abstract], named: Named) -> list[Abstract]:
         return self.written_arguments.written(function, positional, named)
 
+    def counts_writes(self, function: Any) -> bool:
+        return True
+
     def drawn_from(self, function: Any, positional: list[Abstract], named: Named) -> Any:
         """Its generators are the owners of what draws (randoms.py)."""
 

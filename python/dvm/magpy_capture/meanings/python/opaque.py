@@ -107,7 +107,8 @@ class Opaque(PythonPart):
             result = self._result(function, made, arguments, tuple(named), targets, seen, given)
         for target in targets:
             if isinstance(target, Tensor):
-                self.take_over(target, copies[id(target)])
+                counted = self.rules.counts_writes(function)
+                self.take_over(target, copies[id(target)], counted=counted)
         if targets:
             self.program.forget_results()
         return result
@@ -189,14 +190,14 @@ class Opaque(PythonPart):
             return self.program.step("tuple", parts)
         return self.program.register_of(argument)
 
-    def take_over(self, target: Tensor, copy: int) -> None:
+    def take_over(self, target: Tensor, copy: int, *, counted: bool = True) -> None:
         """The written copy becomes the content of the array."""
         assert target.object is not None
         like = target.library.copy(target.object)
         self.program.guard("guard_signature", copy, like, key=(copy,))
         content = self.arrays.tensor_of_array(copy, like, external=False, sizes=target.shape)
         self.graph.unowned.add(content.storage.content.value)
-        self.writes.write(target, content)
+        self.writes.write(target, content, counted=counted)
 
     # ---- results
 

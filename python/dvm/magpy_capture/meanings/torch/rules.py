@@ -246,6 +246,9 @@ class TorchRules(TorchPart):
         )
         return found
 
+    def counts_writes(self, function: Any) -> bool:
+        return function is not sys.modules["torch"].batch_norm
+
     def drawn_from(self, function: Any, positional: list[Abstract], named: Named) -> Any:
         return self._schemas().drawn_from(function, positional, named)
 

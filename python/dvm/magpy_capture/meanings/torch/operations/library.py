@@ -79,7 +79,10 @@ def share_elements(one: torch.Tensor, other: torch.Tensor) -> bool:
 
 
 def count_writes(tensor: torch.Tensor, times: int) -> None:
-    torch._C._increment_version([tensor] * times)
+    if times > 0:
+        torch._C._increment_version([tensor] * times)
+    elif not tensor.is_inference():  # else it has no count
+        torch._C._autograd._unsafe_set_version_counter((tensor,), (tensor._version + times,))
 
 
 class Torch:

@@ -10,11 +10,14 @@ from torch.nn import functional
 from dvm import _dvm, reasons
 from dvm.magpy_capture.meanings.torch.layer import TorchPart
 from dvm.magpy_capture.meanings.torch.operations.lowered import (
+    Row,
     arranged,
     builder_of,
     lowered,
     node_of,
+    number_of,
     result,
+    sized,
     tensor,
 )
 from dvm.magpy_capture.meanings.torch.rules import OPERATORS
@@ -289,18 +292,38 @@ def batch_norm(
     *,
     seen: Any,
 ) -> Tensor:
-    """Out of training: by the statistics that were kept."""
-    if lower.indexing.plain(training) or is_none(running_mean) or is_none(running_var):
-        raise refuse(reasons.TORCH_FORM, "batch_norm", "statistics of the batch")
+    """By the statistics that were kept, or by those of the batch, which it keeps then."""
     x = tensor(lower, input)
     if x.rank < 2:
         raise refuse(reasons.TORCH_FORM, "batch_norm", "no axis of channels")
     if x.order != c_order(x.rank):
         raise refuse(reasons.TORCH_ORDER, "batch_norm")
+    kept = [tensor(lower, each) for each in (running_mean, running_var) if not is_none(each)]
+    if len(kept) == 1:
+        raise refuse(reasons.TORCH_FORM, "batch_norm", "one of two statistics")
     for each in (running_mean, running_var, weight, bias):
         if not is_none(each):
             lower.torch_tensors.equal_sizes(x, 1, tensor(lower, each), 0)
-    nodes = [maybe(lower, each) for each in (input, weight, bias, running_mean, running_var)]
-    level = lower.indexing.plain(eps)
-    made = lowered(lower, norms.batch_norm_inference, [(seen.dtype, [])], *nodes, 0.0, level)
-    return result(lower, made[0])
+    nodes, level = [maybe(lower, each) for each in (x, weight, bias)], lower.indexing.plain(eps)
+    channels = sized(x.shape[1:2])
+    kept_nodes = [builder_of(lower).broadcast(node_of(lower, each), channels) for each in kept]
+    expected: list[tuple[Any, list[_dvm.Dim]]] = [(seen.dtype, []), *[(torch.float32, [])] * 2]
+    row: Row
+    rest: list[Any]
+    if kept and not lower.indexing.plain(training):
+        row, rest = norms.batch_norm_inference, [*kept_nodes, 0.0, level]
+        return result(lower, lowered(lower, row, expected[:1], *nodes, *rest)[0])
+    if any(lower.sizes.is_size(size, 0) for size in x.shape):
+        raise refuse(reasons.TORCH_FORM, "batch_norm", "no elements")
+    if not kept:
+        row, rest = norms.batch_norm, [True, 0.0, level]
+    else:
+        row, rest = (
+            norms.batch_norm_functional,
+            [*kept_nodes, True, number_of(lower, momentum), level],
+        )
+        expected += [(getattr(torch, each.dtype), []) for each in kept]
+    made, _, _, *now = lowered(lower, row, expected, *nodes, *rest)
+    for statistic, node in zip(kept, now, strict=True):
+        lower.writes.write(statistic, result(lower, node), counted=False)
+    return result(lower, made)

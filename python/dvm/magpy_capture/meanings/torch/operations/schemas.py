@@ -29,6 +29,8 @@ PLACES = (
 )
 #: what batch norms write without a word in their schema, where the statistics are the batch's
 STATISTICS = frozenset({"running_mean", "running_var"})
+#: ops of which it is known whether torch counts these writes: rules.py, `counts_writes`
+KEEPING = frozenset({"batch_norm", "instance_norm"})
 #: what says whether a function draws, or writes statistics, at all
 TRAINING = frozenset({"train", "training", "use_input_stats"})
 #: what a call must not be told: where its result is to be, that it wants a gradient
@@ -167,9 +169,11 @@ def written(
             raise refuse(reasons.TORCH_FORM, name_of(function), name)
     known = told(function)
     kept = [_given(argument, positional, named) for argument in known.statistics]
-    if any(isinstance(each, Tensor) for each in kept) and _trains(function, positional, named):
-        raise refuse(reasons.TORCH_WRITE)  # which torch does not even count
     found = [_given(argument, positional, named) for argument in known.written]
+    if any(isinstance(each, Tensor) for each in kept) and _trains(function, positional, named):
+        if op_of(function) not in KEEPING:
+            raise refuse(reasons.TORCH_WRITE)  # which torch does not even count
+        found += kept
     return [each for each in found if isinstance(each, (Tensor, Host))]
 
 
