@@ -131,15 +131,17 @@ def compare(op: str) -> Lowering:
     return lower
 
 
-def integer_division(op: str) -> Lowering:
+def integer_division(op: str, *, by_sizes: bool = False) -> Lowering:
     """Of integers by a number, for where a tensor divides torch raises an error of a zero.
 
+    by_sizes: or by a size, which somebody has made sure is none.
     These are the ops to which torch gives numbers as halves where the other operand is of halves.
     """
 
     def lower(b: Builder, x: Any, y: Any) -> Tensor:
         dtype = b.out.dtype if b.out.dtype in HALVES else computing_dtype(b, x, y)
-        if dtype not in FLOATS and (isinstance(y, Tensor | _dvm.Dim) or y == 0):
+        of_calls = Tensor if by_sizes else Tensor | _dvm.Dim
+        if dtype not in FLOATS and (isinstance(y, of_calls) or y == 0):
             raise NotCompiled("integers divided by what may be 0")
         return b.cast(b.elementwise(op, operand(b, x, dtype), operand(b, y, dtype)), b.out.dtype)
 

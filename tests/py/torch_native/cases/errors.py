@@ -52,6 +52,8 @@ return x.item()
 return float(x), int(x)
 return bool(x)
 return x.chunk(y.shape[0]) if y.dim() else x
+return x.long() // y.shape[0], x.long() % y.shape[0] if y.dim() else x
+return x // y.shape[0], torch.remainder(x, y.shape[0]) if y.dim() else x
 return x.split([1, y.shape[0] - 1]) if y.dim() else x
 try: return x + y :: except RuntimeError as e: return x - 1, str(e)
 try: z = x.clone(); z.add_(y) :: except (RuntimeError, TypeError): z = x * 2 :: return z

@@ -7,9 +7,9 @@ from typing import Any
 import torch
 from torch.nn import functional
 
-from dvm import reasons
+from dvm import _dvm, reasons
 from dvm.magpy_capture.meanings.torch.layer import TorchPart
-from dvm.magpy_capture.meanings.torch.operations.lowered import Row, pointwise
+from dvm.magpy_capture.meanings.torch.operations.lowered import Row, number_of, pointwise
 from dvm.magpy_capture.meanings.torch.rules import OPERATORS
 from dvm.magpy_capture.path.spec import refuse
 from dvm.magpy_capture.registry import Meaning, means
@@ -113,8 +113,8 @@ BINARY = {
     "bitwise_xor": "bitwise_xor.Tensor", "logical_and": "logical_and.default",
     "logical_or": "logical_or.default", "logical_xor": "logical_xor.default",
     "eq": "eq.Tensor", "ne": "ne.Tensor", "lt": "lt.Tensor", "le": "le.Tensor",
-    "gt": "gt.Tensor", "ge": "ge.Tensor", "remainder": "remainder.Tensor",
-    "fmod": "fmod.Tensor", "true_divide": "div.Tensor",
+    "gt": "gt.Tensor", "ge": "ge.Tensor", "fmod": "fmod.Tensor",
+    "true_divide": "div.Tensor",
 }  # fmt: skip
 
 
@@ -127,6 +127,23 @@ def binary(row: Row) -> Meaning:
 
 for _name, _op in BINARY.items():
     means(*named(_name))(binary(row_of(_op)))
+
+
+def whole_division(op: str) -> Meaning:
+    """Of integers, torch raises an error of a zero: where a size divides, it is asked for one."""
+
+    def meaning(lower: TorchPart, input: Abstract, other: Abstract, *, seen: Any) -> Tensor:
+        by_sizes = False
+        if not isinstance(resolve(other), Tensor) and not seen.is_floating_point():
+            divisor = number_of(lower, other)
+            by_sizes = isinstance(divisor, _dvm.Dim) and not lower.sizes.is_size(divisor, 0)
+        return pointwise(lower, rows.integer_division(op, by_sizes=by_sizes), seen, input, other)
+
+    return meaning
+
+
+means(torch.floor_divide, torch.Tensor.floor_divide)(whole_division("floor_divide"))
+means(torch.remainder, torch.Tensor.remainder)(whole_division("remainder"))
 
 
 def scaled(row: Row) -> Meaning:
@@ -224,7 +241,7 @@ IN_PYTHON = (torch.Tensor.__rsub__,)
 OPERATORS["binary", "+"], OPERATORS["binary", "-"] = add, sub
 OPERATORS["binary", "/"] = div
 for _symbol, _name in {
-    "*": "mul", "%": "remainder", "&": "bitwise_and", "|": "bitwise_or", "^": "bitwise_xor",
+    "*": "mul", "&": "bitwise_and", "|": "bitwise_or", "^": "bitwise_xor",
 }.items():  # fmt: skip
     OPERATORS["binary", _symbol] = binary(row_of(BINARY[_name]))
 OPERATORS["binary", "**"] = power
@@ -239,12 +256,8 @@ for _symbol, _name in {"-": "neg", "~": "bitwise_not"}.items():
 OPERATORS["unary", "abs"] = unary(row_of("abs.default"))
 
 
-@means(torch.floor_divide, torch.Tensor.floor_divide)
-def floor_divide(lower: TorchPart, input: Abstract, other: Abstract, *, seen: Any) -> Tensor:
-    return pointwise(lower, rows.div, seen, input, other, rounding_mode="floor")
-
-
-OPERATORS["binary", "//"] = floor_divide
+for _symbol, _name in {"//": "floor_divide", "%": "remainder"}.items():
+    OPERATORS["binary", _symbol] = whole_division(_name)
 
 
 # ---- dtypes and copies

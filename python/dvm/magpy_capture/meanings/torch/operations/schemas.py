@@ -37,7 +37,7 @@ TRAINING = frozenset({"train", "training", "use_input_stats"})
 REFUSED = frozenset({"out", "generator", "requires_grad"})
 #: ops whose names stand for something within torch, and mean no more than others
 INNER = frozenset(
-    "_weight_norm _transformer_encoder_layer_fwd _native_multi_head_attention".split()
+    "_weight_norm _transformer_encoder_layer_fwd _native_multi_head_attention _grouped_mm".split()
 )
 #: What depends on more of the memory than the tensor itself, may or may not give a view (which
 #: meanings know), leaves this machine's memory, or has gradients kept.
