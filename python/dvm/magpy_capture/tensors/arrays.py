@@ -6,7 +6,7 @@ Every result is compared with the array that the recorded execution really produ
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from collections.abc import Sequence as SequenceOf
 from typing import Any
 
@@ -29,9 +29,15 @@ class Arrays(TensorPart, Materialiser):
 
     def __init__(self) -> None:
         self.external_arrays: list[Tensor] = []  # of the caller, that the program has met
+        self.to_write: dict[int, Storage] = {}  # those that it writes, or is about to, by identity
+
+    @property
+    def written(self) -> Iterator[Storage]:
+        """The memory of the caller's arrays that the program has written."""
+        return (storage for storage in self.to_write.values() if storage.written)
 
     def has_written_arrays(self) -> bool:
-        return any(tensor.storage.written for tensor in self.external_arrays)
+        return any(self.written)
 
     # ---- from and to the host
 

@@ -37,9 +37,8 @@ class SharedMemory(TensorPart):
 
     def meet(self, tensor: Tensor) -> None:
         """A new array of the caller: it must not share memory with one written before."""
-        for other in self.arrays.external_arrays:
-            if other.storage.written:
-                self._part_from(other.storage, tensor.storage)
+        for written in self.arrays.written:
+            self._part_from(written, tensor.storage)
         for private in self.private_arrays:
             self.apart(private.home, private.object, tensor.storage.register, tensor.object)
         self.arrays.external_arrays.append(tensor)
@@ -77,6 +76,7 @@ class SharedMemory(TensorPart):
                     self._part_from(t.storage, other.storage)
             for register, array in self.opaque_arrays:
                 self.apart(t.storage.register, t.storage.object, register, array)
+            self.arrays.to_write[id(t.storage)] = t.storage
         self.require_writeable(t)
 
     def require_writeable(self, t: Tensor) -> None:
@@ -115,9 +115,8 @@ class SharedMemory(TensorPart):
 
     def meet_opaque(self, register: int, array: Array) -> None:
         """The same for an array that the graph cannot hold."""
-        for other in self.arrays.external_arrays:
-            if other.storage.written:
-                self.apart(other.storage.register, other.storage.object, register, array)
+        for written in self.arrays.written:
+            self.apart(written.register, written.object, register, array)
         for private in self.private_arrays:
             self.apart(private.home, private.object, register, array)
         self.opaque_arrays.append((register, array))
