@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import sys
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -62,3 +63,82 @@ def test_what_is_asked_of_a_long_text_is_computed_on_each_call(kind: str) -> Non
         data = LONG[kind]() + LONG[kind]()[: count - 1_000_000]
         assert compiled(X, data).tolist() == (X * count).tolist()
     assert (compiled.stats.captures, compiled.stats.hits) == (1, 2)
+
+
+class Thing:
+    """Can be referred to weakly, and has attributes."""
+
+    parts: Any
+    size: Any
+
+
+def stores_a_key(x: Any, table: Any) -> Any:
+    table["c"] = 4
+    return x
+
+
+def stores_an_item(x: Any, items: Any) -> Any:
+    items[1] = 4
+    return x
+
+
+def appends(x: Any, items: Any) -> Any:
+    items.append(4)
+    return x
+
+
+def goes_through(x: Any, table: Any) -> Any:
+    return x + len([key for key in table if key])
+
+
+def counts(x: Any, table: Any) -> Any:
+    table["b"] += 1
+    return x * table["b"]
+
+
+def stores_an_attribute(x: Any, thing: Any) -> Any:
+    thing.size = 4
+    return x
+
+
+def stores_in_a_dict_of_its_own(x: Any, thing: Any) -> Any:
+    thing.__dict__["size"] = 4
+    return x
+
+
+def goes_through_a_dict_of_its_own(x: Any, thing: Any) -> Any:
+    return x + len([name for name in vars(thing) if name])
+
+
+def thing_with(part: Any) -> Thing:
+    thing = Thing()
+    thing.parts = [part]
+    return thing
+
+
+HOLDERS: dict[Callable[[Any, Any], Any], Callable[[Any], Any]] = {
+    stores_a_key: lambda part: {"a": part, "b": 1},
+    stores_an_item: lambda part: [part, 1],
+    appends: lambda part: [part, 1],
+    goes_through: lambda part: {"a": part, "b": 1},
+    counts: lambda part: {"a": part, "b": 1},
+    stores_an_attribute: thing_with,
+    stores_in_a_dict_of_its_own: thing_with,
+    goes_through_a_dict_of_its_own: thing_with,
+}
+
+
+@pytest.mark.parametrize("ask", HOLDERS, ids=lambda ask: ask.__name__)
+def test_what_a_container_holds_dies_with_it_and_not_when_cycles_are_collected(ask: Any) -> None:
+    with dvm.stance("force_capture"):
+        dvm.compile(ask)(X, HOLDERS[ask](1))  # what is imported on first use is there
+        gc.collect()
+        gc.disable()
+        try:
+            part = Thing()
+            is_there = weakref.ref(part)
+            dvm.compile(ask)(X, HOLDERS[ask](part))
+            del part
+            assert is_there() is None
+        finally:
+            gc.enable()

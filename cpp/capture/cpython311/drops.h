@@ -4,7 +4,7 @@
 #include <array>
 
 #include "capture/cpython311/frame_view.h"
-#include "capture/record/lifetimes.h"
+#include "capture/record/record.h"
 
 namespace dvm::capture {
 
@@ -29,6 +29,10 @@ inline bool may_drop(const DvmFrameView& f, const Lifetimes& lifetimes) {
   }
   return drops == Drops::anything || may_drop_held(drops, f, lifetimes);
 }
+
+// Tells the record what the instruction drops that is about to run: old values of places, and what
+// is only on the stack.
+void tell_dropped(const DvmFrameView& f, Record& record);
 
 // Throws Unkeepable for functions that show how long objects live and who holds them, which
 // a recording changes.

@@ -1,8 +1,9 @@
+#include <algorithm>
 #include <cstring>
 
 #include "capture/cpython311/drops.h"
 #include "capture/library/library.h"
-#include "capture/record/record.h"
+#include "capture/record/old_values.h"
 #include "opcode.h"
 
 namespace dvm::capture {
@@ -41,6 +42,20 @@ PyObject* const* called_by(const DvmFrameView& f) {
 // Operators of its class may be code of the program.
 bool runs_code(PyObject* operand) {
   return PyType_HasFeature(Py_TYPE(operand), Py_TPFLAGS_HEAPTYPE);
+}
+
+// Of the methods of containers those count that drop all; what others drop was an operand, or they
+// result in it. Others may be many, and long ones cannot be looked through each time.
+bool is_method_but_clear(PyObject* callee) {
+  return Py_IS_TYPE(callee, &PyMethodDescr_Type) &&
+         std::strcmp(reinterpret_cast<PyMethodDescrObject*>(callee)->d_method->ml_name, "clear") !=
+             0;
+}
+
+// How many operands on the stack an instruction may drop.
+int on_stack(Drops drops) {
+  if (drops == Drops::top) return 1;
+  return drops == Drops::operands || drops == Drops::changed ? 2 : 0;
 }
 
 constexpr DropTable drop_table() {
@@ -101,6 +116,51 @@ bool may_drop_held(Drops kind, const DvmFrameView& f, const Lifetimes& lifetimes
       break;
   }
   return true;
+}
+
+void tell_dropped(const DvmFrameView& f, Record& record) {
+  OldValues old;
+  PyObject* const* const end = f.stack + f.depth;
+  const auto name = [&] { return PyTuple_GET_ITEM(f.code->co_names, f.oparg); };
+  int of_stack = 0;
+  switch (f.opcode) {
+    case STORE_ATTR:
+    case DELETE_ATTR:
+      old.add_attribute(end[-1], name());
+      of_stack = 1;
+      break;
+    case STORE_SUBSCR:
+    case DELETE_SUBSCR:
+      old.add_item(end[-2], end[-1]);
+      of_stack = 2;
+      break;
+    case STORE_GLOBAL:
+    case DELETE_GLOBAL:
+      old.add_variable(f.globals, name());
+      break;
+    case STORE_DEREF:
+    case DELETE_DEREF:
+      old.add_contents(f.locals[f.oparg]);
+      break;
+    case STORE_FAST:
+    case DELETE_FAST:
+      old.add(f.locals[f.oparg]);
+      break;
+    case CALL:
+      if (PyObject* const* const callee = called_by(f); callee && !PyFunction_Check(*callee)) {
+        if (!is_method_but_clear(*callee)) old.add_call(*callee, {callee + 1, end});
+        of_stack = static_cast<int>(end - callee);
+      }
+      break;
+    case UNPACK_SEQUENCE:
+      of_stack = 1;
+      break;
+    default:
+      of_stack = on_stack(kDrops.of[static_cast<uint8_t>(f.opcode)]);
+  }
+  for (int i = 1; i <= std::min(of_stack, f.depth); ++i) old.add(end[-i]);
+  if (PyErr_Occurred()) PyErr_Clear();
+  record.drop(old.values());
 }
 
 void refuse_look(PyObject* callee) {

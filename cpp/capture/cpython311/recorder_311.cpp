@@ -132,7 +132,9 @@ class Recorder {
       return;
     }
     top.frame.before_opcode(f);
-    may_have_dropped_ = may_have_dropped_ || may_drop(f, record_.lifetimes());
+    if (!may_drop(f, record_.lifetimes())) return;
+    may_have_dropped_ = true;
+    tell_dropped(f, record_);
   }
 
   // Whether nothing but its own frames would miss the trace events of some turns. Each of these was
@@ -154,7 +156,10 @@ class Recorder {
     guarded(frame, [&] {
       record_.count_watched();
       record_.check_dropped();
-      if (what == PyTrace_OPCODE) refuse_looking_call(dvm_frame_view(frame));
+      if (what != PyTrace_OPCODE || !record_.keeps_any()) return;
+      const DvmFrameView f = dvm_frame_view(frame);
+      refuse_looking_call(f);
+      tell_dropped(f, record_);
     });
     if (what == PyTrace_RETURN) guarded(frame, [&] { leave(frame); });
     if (record_.keeps_any()) return 0;

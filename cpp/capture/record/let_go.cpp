@@ -1,6 +1,8 @@
 // Record, what it lets go before the call is over: objects that the program has dropped and would
 // see that they are still there.
+#include <algorithm>
 #include <unordered_set>
+#include <utility>
 
 #include "capture/record/record.h"
 
@@ -53,6 +55,31 @@ Ref with_stand_ins(PyObject* snapshot, const Objects& dropped, StandIns& stand_i
   return PyTuple_CheckExact(snapshot) ? copy : made(PyFrozenSet_New(copy.get()));
 }
 
+// References to what is dropped, in the order in which they are let go: what the program has
+// dropped before is gone by now. What something else of it holds comes first, so that it dies when
+// and as that lets it go; then copies of containers.
+class Dropped {
+ public:
+  enum class Turn : uint8_t { held_by_others, copy, last };
+
+  void add(PyObject* reference, int64_t death, Turn turn) {
+    all_.push_back({death, turn, Ref::steal(reference)});
+  }
+  void let_go() {
+    std::ranges::stable_sort(
+        all_, {}, [](const Reference& each) { return std::pair(each.death, each.turn); });
+    for (Reference& each : all_) each.reference = {};
+  }
+
+ private:
+  struct Reference {
+    int64_t death;
+    Turn turn;
+    Ref reference;
+  };
+  std::vector<Reference> all_;
+};
+
 }  // namespace
 
 PyTypeObject* dropped_type() {
@@ -69,6 +96,7 @@ void Record::check_dropped() {
 }
 
 void Record::leave_frame(std::span<PyObject* const> variables) {
+  drop(variables);
   if (const Objects dropped = lifetimes_.look_without(variables); !dropped.empty()) let_go(dropped);
 }
 
@@ -79,13 +107,17 @@ void Record::let_go(const Objects& dropped) {
     if (finishes_something(object) && tells_end(object)) throw Unkeepable("generator-tells-end");
   }
   StandIns stand_ins;
-  // What something else of it holds comes first, so that it dies when and as that lets it go.
-  std::vector<Ref> first, copies, last;
+  Dropped references;
   const auto take = [&](core::HostHandle& handle) {
     PyObject* const object = as_object(handle);
     if (!dropped.contains(object)) return;
     handle = Py_NewRef(stand_ins.of(object));
-    (lifetimes_.is_within(object) ? first : last).push_back(Ref::steal(object));
+    references.add(
+        object, lifetimes_.death_of(object),
+        lifetimes_.is_within(object) ? Dropped::Turn::held_by_others : Dropped::Turn::last);
+  };
+  const auto take_copy = [&](PyObject* container, Ref copy) {
+    references.add(copy.release(), lifetimes_.death_of(container), Dropped::Turn::copy);
   };
   std::unordered_map<core::HostHandle, PyObject*> replaced;
   for (auto& [container, snapshot] : snapshots_) {
@@ -94,7 +126,7 @@ void Record::let_go(const Objects& dropped) {
     lifetimes_.forget_contents(snapshot.get());
     lifetimes_.hold_contents(shown.get());
     replaced.emplace(snapshot.get(), shown.get());
-    copies.push_back(std::exchange(snapshot, std::move(shown)));
+    take_copy(container, std::exchange(snapshot, std::move(shown)));
   }
   for (SeenNode& node : data_.nodes) {
     if (const auto found = replaced.find(node.snapshot); found != replaced.end()) {
@@ -107,7 +139,8 @@ void Record::let_go(const Objects& dropped) {
   }
   std::erase_if(kept_, [&](Ref& kept) {
     if (!dropped.contains(kept.get())) return false;
-    first.push_back(std::move(kept));
+    const int64_t death = lifetimes_.death_of(kept.get());
+    references.add(kept.release(), death, Dropped::Turn::held_by_others);
     return true;
   });
   // Another object may have their addresses soon.
@@ -123,14 +156,12 @@ void Record::let_go(const Objects& dropped) {
     for (SeenNode& node : data_.nodes) {
       if (node.snapshot == entry.second.get()) node.snapshot = nullptr;
     }
-    copies.push_back(std::move(entry.second));
+    take_copy(entry.first, std::move(entry.second));
     return true;
   });
   for (PyObject* const object : dropped) ending_.erase(object), endings_.forget(object);
   lifetimes_.let_go(dropped).clear();
-  for (auto* const refs : {&first, &copies, &last}) {
-    for (Ref& each : *refs) each = {};
-  }
+  references.let_go();
 }
 
 }  // namespace dvm::capture

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <unordered_map>
 
 #include "capture/known_object.h"
 #include "capture/library/library.h"
@@ -226,6 +227,7 @@ void Lifetimes::forget_contents(PyObject* container) {
 
 std::unordered_set<PyObject*> Lifetimes::look() {
   std::unordered_set<PyObject*> telling;
+  ++looks_;
   while (any_dropped()) {
     for (size_t i = 0; i < watched_.size();) {
       const auto [object, ours, held] = watched_[i];
@@ -233,7 +235,7 @@ std::unordered_set<PyObject*> Lifetimes::look() {
         ++i;
         continue;
       }
-      held->dead = true;
+      held->died = looks_;
       stop_watching(*held);
       if (tells_end(object)) telling.insert(object);
       hold_contents(object);  // which may die with it: it is watched from here on
@@ -255,12 +257,39 @@ std::unordered_set<PyObject*> Lifetimes::look_without(std::span<PyObject* const>
   return telling;
 }
 
+std::vector<PyObject*> Lifetimes::holders_among(std::span<PyObject* const> references) const {
+  struct Dying {
+    const Lifetimes& lifetimes;
+    std::unordered_map<PyObject*, Py_ssize_t> dropped{};  // references to each
+    std::vector<PyObject*> all{};
+    bool any_held = false;
+
+    void drop(PyObject* object) {
+      const Held* const held = is_number_or_text(object) ? nullptr : lifetimes.find(object);
+      if (held == nullptr && is_mute(object)) return;
+      const Py_ssize_t ours = held != nullptr ? held->ours : 0;
+      if (Py_REFCNT(object) != ++dropped[object] + ours) return;
+      all.push_back(object);
+      any_held = any_held || held != nullptr;
+    }
+  } dying{*this};
+  std::vector<PyObject*> holders;
+  for (PyObject* const object : references) {
+    if (object == nullptr || find(object) != nullptr) continue;
+    dying.drop(object);
+    if (!dying.all.empty() && dying.all.back() == object) holders.push_back(object);
+  }
+  const Visit drop = [](PyObject* object, void* data) { static_cast<Dying*>(data)->drop(object); };
+  for (size_t i = 0; i < dying.all.size(); ++i) visit_contents(dying.all[i], drop, &dying);
+  return dying.any_held ? holders : std::vector<PyObject*>();
+}
+
 void Lifetimes::add_holders(std::unordered_set<PyObject*>& telling) const {
   for (bool more = true; more;) {
     more = false;
     for (const Held& held : held_) {
       const bool is_known = held.object == nullptr || telling.contains(held.object);
-      if (!held.dead || is_known || !holds_any(held.object, telling)) continue;
+      if (held.died == 0 || is_known || !holds_any(held.object, telling)) continue;
       telling.insert(held.object);
       more = true;
     }

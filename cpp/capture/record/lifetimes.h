@@ -66,6 +66,15 @@ class Lifetimes {
   std::unordered_set<PyObject*> look();
   // ... as if these references were gone, too.
   std::unordered_set<PyObject*> look_without(std::span<PyObject* const> references);
+  // Of objects that are not held, of which these are the last references: those that hold, as far
+  // down as they die, something that is. It would outlive them, and see in what order they die.
+  std::vector<PyObject*> holders_among(std::span<PyObject* const> references) const;
+  // In which look it was found that the program has dropped it: what it dropped before the rest
+  // died before that. Not yet: the number of the next one.
+  int64_t death_of(const PyObject* object) const {
+    const Held* const held = find(object);
+    return held != nullptr && held->died != 0 ? held->died : looks_ + 1;
+  }
   // Whether something that dvm has holds the object, so that it has a reference of its own, too.
   bool is_within(PyObject* object) const {
     const Held* const held = has_own_ ? find(object) : nullptr;
@@ -84,8 +93,9 @@ class Lifetimes {
     PyObject* object = nullptr;  // null: it was let go
     Held* next = nullptr;        // of those with the same place in the table
     Py_ssize_t ours = 0;
-    size_t place = kNowhere;         // among those that are watched
-    bool dead = false, own = false;  // own: a reference is our own
+    size_t place = kNowhere;  // among those that are watched
+    int64_t died = 0;         // in which look; 0: not yet
+    bool own = false;         // a reference is our own
   };
 
   // Beside each other, for they are gone through behind every other instruction.
@@ -111,7 +121,7 @@ class Lifetimes {
     held.ours += references;
     if (held.place != kNowhere) {
       watched_[held.place].ours = held.ours;
-    } else if (!held.dead) {
+    } else if (held.died == 0) {
       held.place = watched_.size();
       watched_.push_back({object, held.ours, &held});
     }
@@ -123,6 +133,7 @@ class Lifetimes {
   std::vector<Held*> table_ = std::vector<Held*>(64);  // first of each place; a power of two
   std::vector<Watched> watched_;  // those that the program had when they were last looked at
   bool has_own_ = false;
+  int64_t looks_ = 0;
 };
 
 // Whether a container holds one of these.

@@ -146,6 +146,11 @@ class Record {
   // Throws where the program could see that something which it has dropped is still there, and has
   // let go of that.
   void check_dropped();
+  // These references are about to be dropped, and what they are the last ones to is let go in its
+  // order, with what the recording has of it.
+  void drop(std::span<PyObject* const> references) {
+    for (PyObject* const holder : lifetimes_.holders_among(references)) keep(holder);
+  }
   // A frame is about to be left, and what only its variables have is dropped in their order.
   void leave_frame(std::span<PyObject* const> variables);
   const Lifetimes& lifetimes() const { return lifetimes_; }

@@ -1,18 +1,15 @@
 #include "capture/replay/dropped_values.h"
 
 #include <algorithm>
-#include <string_view>
+#include <array>
 #include <vector>
 
-#include "capture/cpython311/instance_dict.h"
 #include "capture/record/lifetimes.h"
+#include "capture/record/old_values.h"
 
 namespace dvm::capture {
 
 namespace {
-
-constexpr std::string_view kDropNothing[] = {"append", "appendleft", "extend", "extendleft",
-                                             "insert", "reverse",    "sort",   "add"};
 
 // What a register holds, or will hold when the effect runs: constants are made where they are
 // first read.
@@ -25,132 +22,31 @@ PyObject* held_in(const Frame& f, int32_t reg) {
   return nullptr;  // it is made behind the commit, and nobody has seen it yet
 }
 
-class DroppedValues {
- public:
-  explicit DroppedValues(const Frame& frame) : f_(frame) {}
-
-  void add(const Step& step) {
-    const int32_t* p = f_.path->operands(step);
-    switch (step.op) {
-      case StepOp::set_attribute_:
-      case StepOp::delete_attribute_:
-        return add_attribute(held_in(f_, p[0]), f_.path->object(p[1]));
-      case StepOp::set_item_:
-      case StepOp::delete_item_:
-        return add_item(f_[p[0]], held_in(f_, p[1]));
-      case StepOp::set_variable_:
-        return add(PyDict_GetItemWithError(f_.path->object(p[0]), f_.path->object(p[1])));
-      case StepOp::set_cell_:
-        return PyCell_Check(f_[p[0]]) ? add(PyCell_GET(f_[p[0]])) : void();
-      case StepOp::list_replace_:
-        return add_all(f_[p[0]]);
-      case StepOp::effect_:
-        return add_call(held_in(f_, p[1]), p + 3, p[2]);
-      default:
-        return;
+void add_step(const Frame& f, const Step& step, OldValues& old) {
+  const int32_t* p = f.path->operands(step);
+  switch (step.op) {
+    case StepOp::set_attribute_:
+    case StepOp::delete_attribute_:
+      return old.add_attribute(held_in(f, p[0]), f.path->object(p[1]));
+    case StepOp::set_item_:
+    case StepOp::delete_item_:
+      return old.add_item(f[p[0]], held_in(f, p[1]));
+    case StepOp::set_variable_:
+      return old.add_variable(f.path->object(p[0]), f.path->object(p[1]));
+    case StepOp::set_cell_:
+      return old.add_contents(f[p[0]]);
+    case StepOp::list_replace_:
+      return old.add_all(f[p[0]]);
+    case StepOp::effect_: {  // a method of a container, mostly; other calls drop nothing
+      const std::array arguments = {p[2] > 0 ? f[p[3]] : nullptr,
+                                    p[2] > 1 ? held_in(f, p[4]) : nullptr};
+      const auto count = static_cast<size_t>(std::min(p[2], 2));
+      return old.add_call(held_in(f, p[1]), std::span(arguments).first(count));
     }
-  }
-
-  bool tell() {
-    if (values_.empty()) return false;
-    // Registers hold some of them, too, and let go at the end.
-    Lifetimes lifetimes;
-    for (PyObject* const value : values_) lifetimes.hold(value);
-    std::ranges::sort(values_);
-    const auto [last, end] = std::ranges::unique(values_);
-    values_.erase(last, end);
-    for (int32_t reg = 0; reg < f_.call.path->registers; ++reg) {
-      if (std::ranges::binary_search(values_, f_[reg])) lifetimes.hold(f_[reg]);
-    }
-    return !lifetimes.look().empty();
-  }
-
- private:
-  void add(PyObject* value) {
-    if (value != nullptr && !is_mute(value)) values_.push_back(value);
-  }
-
-  void add_attribute(PyObject* object, PyObject* name) {
-    if (object == nullptr) return;
-    if (PyType_Check(object))
-      return add(_PyType_Lookup(reinterpret_cast<PyTypeObject*>(object), name));
-    PyObject* const found = _PyType_Lookup(Py_TYPE(object), name);
-    if (found != nullptr && Py_IS_TYPE(found, &PyMemberDescr_Type)) {
-      const Ref slot = Ref::steal(Py_TYPE(found)->tp_descr_get(
-          found, object, reinterpret_cast<PyObject*>(Py_TYPE(object))));
-      add(slot.get());
-    } else {
-      add(dvm_instance_attribute(object, name));
-    }
-  }
-
-  void add_item(PyObject* container, PyObject* key) {
-    if (container == nullptr || key == nullptr) return;
-    if (PyDict_Check(container)) return add(PyDict_GetItemWithError(container, key));
-    if (!PyList_Check(container) && !is_deque(container)) return;
-    const Py_ssize_t size = Py_SIZE(container);
-    const Py_ssize_t index = PyNumber_AsSsize_t(key, nullptr);
-    const Py_ssize_t place = index < 0 ? index + size : index;
-    if (PySlice_Check(key) || place < 0 || place >= size) return add_all(container);
-    const Ref item = Ref::steal(PySequence_GetItem(container, place));
-    add(item.get());
-  }
-
-  void add_all(PyObject* container) {
-    if (container == nullptr) return;
-    if (PyDict_Check(container)) {
-      Py_ssize_t position = 0;
-      for (PyObject *key, *value; PyDict_Next(container, &position, &key, &value);) {
-        add(key), add(value);
-      }
+    default:
       return;
-    }
-    const Ref items = Ref::steal(PySequence_Tuple(container));
-    for (Py_ssize_t i = 0; items && i < PyTuple_GET_SIZE(items.get()); ++i) {
-      add(PyTuple_GET_ITEM(items.get(), i));
-    }
   }
-
-  // A method of a container; other calls drop nothing.
-  void add_call(PyObject* callee, const int32_t* arguments, int32_t count) {
-    if (callee == nullptr || count == 0 || f_[arguments[0]] == nullptr) return;
-    PyObject* const container = f_[arguments[0]];
-    const bool is_container = PyList_Check(container) || PyDict_Check(container) ||
-                              PyAnySet_Check(container) || is_deque(container);
-    if (Py_IS_TYPE(callee, &PyWrapperDescr_Type)) {  // __setattr__, __setitem__, __delitem__
-      if (count < 2) return;
-      PyObject* const key = held_in(f_, arguments[1]);
-      return is_container ? add_item(container, key) : add_attribute(container, key);
-    }
-    if (!is_container || !Py_IS_TYPE(callee, &PyMethodDescr_Type)) return;
-    const std::string_view name = reinterpret_cast<PyMethodDescrObject*>(callee)->d_method->ml_name;
-    const bool is_bounded = is_deque(container) && has_limit(container);
-    if (!is_bounded && std::ranges::find(kDropNothing, name) != std::end(kDropNothing)) return;
-    const Py_ssize_t size = PyObject_Size(container);
-    if (size == 0) return;
-    if (PyList_Check(container) && name == "pop") {
-      return count > 1 ? add_item(container, held_in(f_, arguments[1]))
-                       : add_last(container, size - 1);
-    }
-    if (is_deque(container) && (name == "pop" || name == "popleft")) {
-      return add_last(container, name == "pop" ? size - 1 : 0);
-    }
-    add_all(container);
-  }
-
-  void add_last(PyObject* sequence, Py_ssize_t place) {
-    const Ref item = Ref::steal(PySequence_GetItem(sequence, place));
-    add(item.get());
-  }
-
-  static bool has_limit(PyObject* deque) {
-    const Ref limit = Ref::steal(PyObject_GetAttrString(deque, "maxlen"));
-    return limit && limit.get() != Py_None;
-  }
-
-  const Frame& f_;
-  std::vector<PyObject*> values_;
-};
+}
 
 bool may_drop(StepOp op) {
   switch (op) {
@@ -191,13 +87,21 @@ void note_drops(Path& path) {
 }
 
 bool drops_tell(const Frame& frame) {
-  DroppedValues values(frame);
+  OldValues old;
   for (const int32_t step : frame.path->drops) {
-    values.add(frame.path->steps[static_cast<size_t>(step)]);
+    add_step(frame, frame.path->steps[static_cast<size_t>(step)], old);
   }
-  const bool tell = values.tell();
   PyErr_Clear();
-  return tell;
+  std::vector<PyObject*>& values = old.values();
+  if (values.empty()) return false;
+  // Registers hold some of them, too, and let go at the end.
+  Lifetimes lifetimes;
+  for (PyObject* const value : values) lifetimes.hold(value);
+  std::ranges::sort(values);
+  for (int32_t reg = 0; reg < frame.call.path->registers; ++reg) {
+    if (std::ranges::binary_search(values, frame[reg])) lifetimes.hold(frame[reg]);
+  }
+  return !lifetimes.look().empty();
 }
 
 }  // namespace dvm::capture

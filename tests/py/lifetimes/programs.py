@@ -112,6 +112,43 @@ STATEMENTS = {
         "{v} = p.asked",
         "y = call(p.asked, y)",
     ],
+    # What is read of a tree may be held by another one, that nobody has looked at.
+    "trees": [
+        "out.append(p.tree[0].n)",
+        "out.append(p.tree[1][1]['k'].n)",
+        "out.append(p.other[1][0].n)",
+        "out.append(float(p.other[0].n.sum()))",
+        "out.append(q.tree.n[1].n)",
+        "out.append(q.other['k'][1][0].n)",
+        "out.append(p.slots.one[0][0].n)",
+        "{v} = p.tree[2]",
+        "{v} = (q.tree, [p.other])",
+        "{v} = p.tree[1]",
+        "{v} = None",
+        "p.tree = None",
+        "p.other = {n}",
+        "q.tree = q.other = {n}",
+        "p.tree, p.other = p.other, None",
+        "del {o}.tree",
+        "del {o}.other",
+        "setattr({o}, 'tree', {n})",
+        "delattr({o}, 'other')",
+        "{o}.__setattr__('tree', {n})",
+        "object.__setattr__({o}, 'other', {n})",
+        "{o}.__dict__['tree'] = None",
+        "vars({o}).pop('other', 0)",
+        "p.slots.one = {n}",
+        "del p.slots.one",
+        "set_global({n})",
+        "q.other['k'] = {n}",
+        "q.other.clear()",
+        "p.other.pop()",
+        "p.other[1] = {n}",
+        "del p.other[0]",
+        "p.tree = (q.tree, [p.tree])",
+        "drops(p, q)",
+        "drops_its_own(p, q)",
+    ],
     "signals": [
         "signal.raise_signal(signal.SIGUSR1)",
         "{o}.n += 1; signal.raise_signal(signal.SIGUSR1); out.append({o}.n)",
@@ -119,7 +156,7 @@ STATEMENTS = {
     ],
 }
 KINDS = [*STATEMENTS]
-REFERENCES = ["p.w", "q.w.n", "p.array", "pair", "item", "y", "v"]
+REFERENCES = ["p.w", "q.w.n", "p.array", "pair", "item", "y", "v", "leaf 0", "leaf 1", "leaf 3"]
 
 HEAD = """
 import signal
@@ -146,6 +183,15 @@ def sums(data):
 
 def call(function, value):
     return function(value)
+
+def drops(p, q):
+    parts = ([p.tree], q.other)
+    p.tree = q.other = None
+    n = parts[0].__len__()
+
+def drops_its_own(p, q):
+    parts = (q.tree, [p.other])
+    p.other = q.tree = p.slots.one = None
 
 def set_global(value):
     global GLOBAL

@@ -176,6 +176,31 @@ def what_is_read_behind(g: Any) -> Any:
     return n, g.q.b, g.reference() is None
 
 
+def order_within_a_tuple(g: Any) -> Any:
+    n = g.second.n  # which is gone before the first one of the tuple is
+    g.second = None
+    g.nested = None
+    return n, list(g.gone)
+
+
+def order_within_what_is_behind_others(g: Any) -> Any:
+    n = g.second.n
+    g.p.a = g.second = None
+    part = (g.nested, n)
+    g.__dict__["nested"] = None
+    part = n
+    return part, list(g.gone)
+
+
+def order_of_what_was_dropped_before(g: Any) -> Any:
+    others = [g.others]
+    g.others = others = None  # noqa: F841
+    g.p.a = None
+    g.second = None
+    g.nested = 1
+    return list(g.gone)
+
+
 def memory_between_parts(g: Any) -> Any:
     signal.getsignal(signal.SIGINT)
     a = np.frombuffer(g.buffer, "u1")[1:]
@@ -294,6 +319,9 @@ PROGRAMS: list[Callable[[Any], Any]] = [
     order_of_variables,
     order_of_arrays_and_draws,
     what_is_read_behind,
+    order_within_a_tuple,
+    order_within_what_is_behind_others,
+    order_of_what_was_dropped_before,
     memory_between_parts,
     file_at_the_end,
     files_of_the_last_part,
@@ -313,6 +341,14 @@ def given(path: Path) -> Holder:
     g.reference, g.to_array = weakref.ref(g.thing), weakref.ref(g.array)
     g.q, g.rng = Holder(b=0), np.random.default_rng(0)
     g.p = Holder(k=1, a=Ending(g))
+    g.second, g.gone = Holder(n=2), []
+    gone = g.gone
+    g.nested = (Holder(n=1), [g.second], Holder(n=3))
+    g.others = [g.nested[2], (g.nested[0], g.second)]
+    g.references = [
+        weakref.ref(each, lambda _, n=each.n: gone.append(n))
+        for each in (g.nested[0], g.second, g.nested[2])
+    ]
     return g
 
 

@@ -22,6 +22,12 @@ class Plain:
         self.__dict__.update(parts)
 
 
+class Slots:
+    """Has its attribute in no dict."""
+
+    __slots__ = ("one",)
+
+
 class World:
     """Two objects with parts that are made anew for each call, and what was told of them."""
 
@@ -117,8 +123,24 @@ class World:
         p.items[:] = [self.Dying(("item", call)), Plain(n=4)]
         self.remember("item", p.items[1])
         p.table = {"a": self.Dying(("value", call)), "b": Plain(n=5)}
+        self.grow(call)
         self.output.seek(0)
         self.output.truncate()
+
+    def grow(self, call: int) -> None:
+        """Trees that share their leaves: which of these dies first depends on what had it last."""
+        p, q = self.p, self.q
+        one, two, three, four = leaves = [Plain(n=n) for n in range(4)]
+        two.n = np.arange(3.0)
+        for number, leaf in enumerate(leaves):
+            self.remember(f"leaf {number}", leaf)
+        self.remember("leaf's array", two.n)
+        p.tree = (one, [two, {"k": three}], four)
+        p.other = [two, (four, one)]
+        q.tree = Plain(n=(three, one, self.Dying(("leaf", call)), two))
+        q.other = {"k": (four, [three])}
+        p.slots = Slots()
+        p.slots.one = ([one, three], four)
 
     def printed(self) -> str:
         self.output.flush()

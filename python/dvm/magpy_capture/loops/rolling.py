@@ -542,7 +542,7 @@ class Loops(LoopPart, LoopPolicy):
 
         for part in value.source[1] if value.source else ():
             self._use_up(part, enter)
-        value.pull, value.source = pull, None
+        value.following, value.source = pull, None
 
     # ---- behind the loop
 

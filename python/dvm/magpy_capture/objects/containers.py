@@ -157,13 +157,11 @@ class Containers(ObjectPart):
             def pull() -> Any:
                 return next(fixed, End)
 
-        def begun() -> Any:
-            made.source = None
+        def following() -> Any:
             part = pull()
             return part if part is End else resolve(part)
 
-        made = IteratorValue(begun, source=(walk, [value]))
-        return made
+        return IteratorValue(following, source=(walk, [value]))
 
     def _of_text(self, value: Abstract, walk: Callable[..., Iterator[Any]]) -> Callable[[], Any]:
         """What it is matters to one that is gone through here: a loop may take any."""

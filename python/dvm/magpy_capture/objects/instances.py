@@ -47,6 +47,10 @@ class Instances(ObjectPart):
 
     needs = "heap ledger meanings program varying"
 
+    def __init__(self) -> None:
+        # Not kept by the instances, which these refer to: both would outlive the lowering.
+        self._own: dict[Instance, OwnDict] = {}
+
     def content_of(self, value: Abstract, *methods: str) -> Abstract:
         """The container that an object is, for C code that runs these methods of it.
 
@@ -102,9 +106,10 @@ class Instances(ObjectPart):
             self.guard_class(base.cls, name, found)
             return Literal(base.cls)
         if name == "__dict__" and type(seen) is dict:
-            if base.own is None:
-                base.own = OwnDict(base, self.heap.snapshots.get(id(seen), seen), not base.changed)
-            return base.own
+            if base not in self._own:
+                initial = self.heap.snapshots.get(id(seen), seen)
+                self._own[base] = OwnDict(base, initial, not base.changed)
+            return self._own[base]
         if name == "lock" and base.cls is functools.cached_property:
             return CacheLock()
         if (place := field_of(found)) is not None and isinstance(base.content, Sequence):

@@ -22,7 +22,6 @@ class Instance:
     changed: dict[str, int] = field(default_factory=dict)  # names, and the order of the last write
     object: Any = None
     content: Any = None
-    own: Any = None  # the OwnDict, once it was looked at
 
     def change(self, name: str, value: Any) -> None:
         """Set an attribute of its own."""
@@ -121,13 +120,17 @@ class Raised:
 
 @dataclass(eq=False)
 class IteratorValue:
-    """An iterator over abstract values: `pull` gives the next one, or End.
+    """An iterator over abstract values: `pull` gives the next one, or End, by asking `following`.
 
     source: until the first pull, the function that makes it, and what that was given.
     """
 
-    pull: Callable[[], Any]
+    following: Callable[[], Any]
     source: tuple[Any, list[Any]] | None = field(default=None, kw_only=True)
+
+    def pull(self) -> Any:
+        self.source = None
+        return self.following()
 
 
 @dataclass(eq=False)

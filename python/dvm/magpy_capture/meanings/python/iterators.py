@@ -108,7 +108,6 @@ class Iterators(PythonPart):
         same_length = bool(self.indexing.plain(strict))
 
         def pull() -> Any:
-            made.source = None
             row: list[Abstract] = []
             for column in columns:
                 part = column()
@@ -121,8 +120,7 @@ class Iterators(PythonPart):
             return Sequence(row) if row else End
 
         source = None if same_length else (zip, [*iterables])
-        made = IteratorValue(pull, source=source)
-        return made
+        return IteratorValue(pull, source=source)
 
     @means(enumerate)
     def make_enumerate(self, iterable: Abstract, start: Abstract = Literal(0)) -> Abstract:
@@ -131,12 +129,10 @@ class Iterators(PythonPart):
         pull = self.containers.iterator(iterable).pull
 
         def numbered() -> Any:
-            made.source = None
             part = pull()
             return End if part is End else Sequence([Literal(next(numbers)), part])
 
-        made = IteratorValue(numbered, source=(enumerate, [iterable, Literal(first)]))
-        return made
+        return IteratorValue(numbered, source=(enumerate, [iterable, Literal(first)]))
 
     @means(map)
     def make_map(self, function: Abstract, *iterables: Abstract) -> Abstract:
