@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 from dvm import _dvm
 from dvm.magpy_capture.tensors.fresh import Order
-from dvm.magpy_capture.values import Abstract, Flags, FlatValue, Host, Named, Tensor
+from dvm.magpy_capture.values import Abstract, Flags, FlatValue, Host, Named, Strides, Tensor
 
 
 class Rules(Protocol):
@@ -37,6 +37,20 @@ class Rules(Protocol):
 
     def copied_order(self, t: Tensor) -> Order:
         """The memory order of a copy, where none is asked for."""
+
+    def strides_of(
+        self, register: int, array: Any, order: Order, shape: SequenceOf[_dvm.Dim]
+    ) -> Strides:
+        """What is known of the strides of an array of the host."""
+
+    def leaving_order(self, t: Tensor) -> Order:
+        """The order of axes in which new memory is handed out.
+
+        It is `t.order`, but for where axes of one element are, or those of an array without any.
+        """
+
+    def laid(self, t: Tensor, register: int) -> int:
+        """New memory in a register, with the strides that the program's own has."""
 
     def operator(self, name: str, operands: list[Abstract]) -> Tensor:
         """`a + b` and its kin, or `abs(a)`, of which one is a tensor."""

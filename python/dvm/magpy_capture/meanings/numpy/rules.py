@@ -17,7 +17,7 @@ from dvm.magpy_capture.meanings.numpy.tables import (
 from dvm.magpy_capture.path.graphs import same_shape
 from dvm.magpy_capture.tensors.fresh import Order, c_order
 from dvm.magpy_capture.tensors.indexing import index_parts
-from dvm.magpy_capture.values import Abstract, Flags, FlatValue, Host, Named, Tensor
+from dvm.magpy_capture.values import Abstract, Flags, FlatValue, Host, Named, Strides, Tensor
 
 #: kind of operator -> operator of the language -> what computes it
 OPERATORS: dict[str, dict[str, Any]] = {
@@ -90,6 +90,17 @@ class NumpyRules(NumpyPart):
         """
         repeated = self.layouts.repeated_axes(t)
         return tuple(sorted(self.layouts.order_in_memory(t), key=lambda axis: repeated >> axis & 1))
+
+    def strides_of(
+        self, register: int, array: Any, order: Order, shape: SequenceOf[_dvm.Dim]
+    ) -> Strides:
+        return Strides()
+
+    def leaving_order(self, t: Tensor) -> Order:
+        return t.order
+
+    def laid(self, t: Tensor, register: int) -> int:
+        return register
 
     def operand(self, operand: Abstract, dtype: str) -> Tensor:
         return self.promotion.operand(operand, dtype)

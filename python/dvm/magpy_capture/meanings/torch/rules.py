@@ -16,7 +16,7 @@ from dvm.magpy_capture.path.spec import NotCapturable, refuse
 from dvm.magpy_capture.registry import METHODS, Meaning
 from dvm.magpy_capture.tensors.fresh import Order, c_order
 from dvm.magpy_capture.tensors.indexing import index_parts
-from dvm.magpy_capture.values import Abstract, Host, Literal, Named, Size, Tensor, resolve
+from dvm.magpy_capture.values import Abstract, Host, Literal, Named, Size, Strides, Tensor, resolve
 
 
 @functools.cache
@@ -44,7 +44,7 @@ class TorchRules(TorchPart):
 
     needs = (
         "arrays elementwise graph indexing layouts meanings opaque program sizes torch_modes "
-        "torch_tensors writes"
+        "torch_strides torch_tensors writes"
     )
 
     # ---- memory order
@@ -91,6 +91,17 @@ class TorchRules(TorchPart):
     def copied_order(self, t: Tensor) -> Order:
         """That of a copy in torch.preserve_format."""
         return self.result_order([t], t.rank)
+
+    def strides_of(
+        self, register: int, array: Any, order: Order, shape: SequenceOf[_dvm.Dim]
+    ) -> Strides:
+        return self.torch_strides.of_array(register, array, order, shape)
+
+    def leaving_order(self, t: Tensor) -> Order:
+        return self.torch_strides.leaving_order(t)
+
+    def laid(self, t: Tensor, register: int) -> int:
+        return self.torch_strides.laid(t, register)
 
     # ---- operands
 
