@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from collections.abc import Sequence as SequenceOf
 from typing import Any, Protocol
 
 from dvm import _dvm
 from dvm.magpy_capture.tensors.fresh import Order
 from dvm.magpy_capture.values import Abstract, Flags, FlatValue, Host, Named, Strides, Tensor
+
+
+#: of a call, by position and by name
+Arguments = tuple[list[Abstract], Named]
 
 
 class Rules(Protocol):
@@ -62,7 +67,21 @@ class Rules(Protocol):
         """The arguments that a call of a function of the host writes into."""
 
     def drawn_from(self, function: Any, positional: list[Abstract], named: Named) -> Any:
-        """The generator of random numbers that a call of it draws from, or None."""
+        """The generator of random numbers that a call of it draws from, or None.
+
+        One that it is given is a Host.
+        """
+
+    def guard_instance(self, value: Abstract, cls: type) -> None:
+        """isinstance(value, cls), by a metaclass of the library's, says what Python would."""
+
+    def output_of(self, named: Named) -> Abstract | None:
+        """What a call is told to write its result into, of which its meaning knows nothing."""
+
+    def put(
+        self, output: Abstract, call: Callable[[Any], Abstract], function: Any, arguments: Arguments
+    ) -> Abstract:
+        """What such a call gives: the output. call: the same without it, for what it gives."""
 
     def is_opaque_class(self, cls: type) -> bool:
         """Whether operators on its arrays run the library's own code, on every call."""
