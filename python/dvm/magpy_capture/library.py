@@ -108,7 +108,7 @@ class Library(Protocol):
     def is_told(self, seen: Any) -> bool:
         """Whether it is a dtype of which the core tells equal ones."""
 
-    def is_foreign(self, seen: Any) -> bool:
+    def is_foreign(self, seen: Any, /) -> bool:
         """Whether the host computes with that array, which no Graph can hold."""
 
     @property

@@ -10,7 +10,6 @@ from dvm import _dvm
 from dvm.magpy_capture.tensors.fresh import Order
 from dvm.magpy_capture.values import Abstract, Flags, FlatValue, Host, Named, Strides, Tensor
 
-
 #: of a call, by position and by name
 Arguments = tuple[list[Abstract], Named]
 
@@ -79,7 +78,12 @@ class Rules(Protocol):
         """What a call is told to write its result into, of which its meaning knows nothing."""
 
     def put(
-        self, output: Abstract, call: Callable[[Any], Abstract], function: Any, arguments: Arguments
+        self,
+        output: Abstract,
+        call: Callable[[Any], Abstract],
+        function: Any,
+        arguments: Arguments,
+        seen: Any,
     ) -> Abstract:
         """What such a call gives: the output. call: the same without it, for what it gives."""
 

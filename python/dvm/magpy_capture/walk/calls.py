@@ -114,10 +114,10 @@ class Calls(WalkPart):
         if (output := self.rules.output_of(named)) is not None and is_function(function):
             rest = {name: value for name, value in named.items() if name != "out"}
 
-            def call(seen: Any) -> Abstract:
-                return self.call_function(function, positional, rest, seen)
+            def call(like: Any) -> Abstract:
+                return self.call_function(function, positional, rest, like)
 
-            return self.rules.put(output, call, function, (positional, rest))
+            return self.rules.put(output, call, function, (positional, rest), seen)
         if hashable and is_function(function):
             positional = list(map(self.deques.in_sequence, positional))
         if hashable and any(map(is_open_list, positional)):

@@ -178,7 +178,7 @@ class NumPy:
         return type(module) is str and module.partition(".")[0] == "numpy"
 
     @staticmethod
-    def is_foreign(seen: Any) -> bool:
+    def is_foreign(_seen: Any) -> bool:
         return True
 
     @staticmethod

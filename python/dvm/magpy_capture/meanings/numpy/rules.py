@@ -111,7 +111,12 @@ class NumpyRules(NumpyPart):
         """Meanings take `out` themselves."""
 
     def put(
-        self, output: Abstract, call: Callable[[Any], Abstract], function: Any, arguments: Arguments
+        self,
+        output: Abstract,
+        call: Callable[[Any], Abstract],
+        function: Any,
+        arguments: Arguments,
+        seen: Any,
     ) -> Abstract:
         raise TypeError("no output was told")
 

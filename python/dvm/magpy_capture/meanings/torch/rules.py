@@ -18,7 +18,18 @@ from dvm.magpy_capture.registry import METHODS, Meaning
 from dvm.magpy_capture.tensors.fresh import Order, c_order
 from dvm.magpy_capture.tensors.indexing import index_parts
 from dvm.magpy_capture.tensors.rules import Arguments
-from dvm.magpy_capture.values import Abstract, FlatValue, Host, Literal, Named, Size, Strides, Tensor, is_none, resolve
+from dvm.magpy_capture.values import (
+    Abstract,
+    FlatValue,
+    Host,
+    Literal,
+    Named,
+    Size,
+    Strides,
+    Tensor,
+    is_none,
+    resolve,
+)
 
 
 @functools.cache
@@ -234,7 +245,8 @@ class TorchRules(TorchPart):
         """`base[mask] = number` is computed; other writes at places are torch's own."""
         assert isinstance(base, Tensor)
         if not self._is_masked(base, key, value):
-            self.opaque.call(base.library.array.__setitem__, [base, key, value], {}, None)
+            plain: Any = base.library.array
+            self.opaque.call(plain.__setitem__, [base, key, value], {}, None)
             return
         meaning = METHODS["torch", "masked_fill_"]
         meaning(self.meanings.holder(meaning), base, index_parts(key)[0], value, seen=None)
@@ -250,7 +262,10 @@ class TorchRules(TorchPart):
             return False
         if not isinstance(number, (Literal, Host, Size)):
             return False
-        if base.is_integer and self.torch_tensors.kind_of(self.torch_tensors.number(number)) is not int:
+        if (
+            base.is_integer
+            and self.torch_tensors.kind_of(self.torch_tensors.number(number)) is not int
+        ):
             return False
         sizes = [*zip(base.shape, mask.shape, strict=True)]
         if any(self.sizes.observed(own) != self.sizes.observed(other) for own, other in sizes):
@@ -286,10 +301,15 @@ class TorchRules(TorchPart):
         return None if found is None or is_none(found) else found
 
     def put(
-        self, output: Abstract, call: Callable[[Any], Abstract], function: Any, arguments: Arguments
+        self,
+        output: Abstract,
+        call: Callable[[Any], Abstract],
+        function: Any,
+        arguments: Arguments,
+        seen: Any,
     ) -> Abstract:
         put: Any = sys.modules[f"{__package__}.operations.outputs"].put
-        made: Abstract = put(self.meanings.holder(put), output, call, function, arguments)
+        made: Abstract = put(self.meanings.holder(put), output, call, function, arguments, seen)
         return made
 
     @staticmethod

@@ -126,7 +126,7 @@ class TensorStrides(TorchPart):
         own: Order = t.order
         if t.rank < 2 or t.strides.like is not None or t.strides.kind == "plain":
             return own
-        if self.graph.is_home(self.graph.root(self.arrays.value_of(t))):
+        if self.graph.ops[self.graph.root(self.arrays.value_of(t))][0] == "input":
             return own  # the host has made it
         if t.strides.kind == "given" or (t.strides.kind == "iterated" and self._has_no_tie(t)):
             for register, _ in t.strides.origins:

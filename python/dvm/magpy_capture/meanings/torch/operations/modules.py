@@ -14,7 +14,15 @@ from dvm import _dvm, reasons
 from dvm.magpy_capture.meanings.torch.layer import TorchPart
 from dvm.magpy_capture.path.program import describe
 from dvm.magpy_capture.path.spec import refuse
-from dvm.magpy_capture.registry import OF_KINDS, SETTLED, adopts, iterates, leads_to, looks_up, means
+from dvm.magpy_capture.registry import (
+    OF_KINDS,
+    SETTLED,
+    adopts,
+    iterates,
+    leads_to,
+    looks_up,
+    means,
+)
 from dvm.magpy_capture.values import (
     Abstract,
     DictValue,

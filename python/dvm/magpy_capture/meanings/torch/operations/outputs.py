@@ -25,6 +25,7 @@ def put(
     call: Callable[[Any], Abstract],
     function: Any,
     arguments: Arguments,
+    seen: Any,
 ) -> Abstract:
     """The output, once it is written; torch would change its size or dtype in other forms.
 
@@ -47,7 +48,7 @@ def put(
             raise refuse(reasons.TORCH_WRITE)  # of what is there already, which torch counts, too
     for target, value in zip(outputs, results, strict=True):
         lower.torch_rules.write(target, value)
-    return output
+    return Sequence([*outputs], type(seen)) if isinstance(seen, tuple) else output
 
 
 #: functions that read each element before they write it
@@ -64,7 +65,7 @@ def would_give(
     examples = [example(lower, each) for each in (Sequence(arguments[0]), *arguments[1].values())]
     try:
         fakes = function(*examples[0], **dict(zip(arguments[1], examples[1:], strict=True)))
-    except (RuntimeError, TypeError, NotImplementedError) as error:
+    except (RuntimeError, TypeError) as error:
         raise refuse(reasons.TORCH_FORM, name_of(function), error) from None
     told = pytree.tree_leaves(fakes)
     for fake, target in zip(told, outputs, strict=True):
