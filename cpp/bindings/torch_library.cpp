@@ -37,6 +37,20 @@ capture::Strided strided(const BufferView& view) {
   return {view.rank, view.shape, view.strides, core::byte_size(view.dtype), is_dense(view)};
 }
 
+// Whether the strides decrease from axis to axis, as TensorIterator of ATen asks: what is made of
+// such a tensor lies in C order.
+bool decrease(const BufferView& view) {
+  for (int inner = 1; inner < view.rank; ++inner) {
+    if (view.strides[inner] == 0) continue;
+    for (int outer = 0; outer < inner; ++outer) {
+      if (view.strides[outer] == 0 || view.strides[outer] > view.strides[inner]) continue;
+      if (view.strides[outer] < view.strides[inner] || view.shape[outer] < view.shape[inner])
+        return false;
+    }
+  }
+  return true;
+}
+
 // An address for each dtype, by which views are told apart.
 constexpr char kElements[core::kDTypeCount] = {};
 
@@ -147,12 +161,13 @@ class TorchLibrary final : public capture::Library {
   PyObject* argument_of(const BufferView& buffer) const override {
     return given_back([&] { return view_of(static_cast<PyObject*>(buffer.owner), buffer); });
   }
-  PyObject* permuted(Ref tensor, std::span<const int8_t> order, bool) const override {
+  PyObject* permuted(Ref tensor, std::span<const int8_t> order, bool fresh) const override {
     return given_back([&] {
       BufferView view;
       if (!view_tensor(tensor.get(), view)) throw py::type_error("a result that is no tensor");
       py::tuple axes(view.rank);
       for (size_t i = 0; i < axes.size(); ++i) axes[i] = static_cast<int>(order[i]);
+      if (fresh && strided(view).is_empty()) return empty_in_order(tensor.get(), view, order);
       return py::object(py::handle(tensor.get()).attr("permute")(axes));
     });
   }
@@ -211,6 +226,21 @@ class TorchLibrary final : public capture::Library {
   bool is_plain(PyObject* tensor, BufferView& view) const {
     return view_tensor(tensor, view) && !is_negated(tensor);
   }
+  // Without elements strides are products of sizes, 0 among them.
+  static py::object empty_in_order(PyObject* tensor, const BufferView& view,
+                                   std::span<const int8_t> order) {
+    int64_t products[core::kMaxRank], product = 1;
+    for (int i = view.rank - 1; i >= 0; --i) {
+      products[i] = product;
+      product *= view.shape[i];
+    }
+    py::tuple shape(view.rank), strides(view.rank);
+    for (size_t i = 0; i < shape.size(); ++i) {
+      shape[i] = view.shape[order[i]];
+      strides[i] = products[order[i]];
+    }
+    return py::handle(tensor).attr("as_strided")(shape, strides);
+  }
   static int rank_of(PyObject* tensor) {
     const Ref rank = Ref::steal(PyObject_CallMethod(tensor, "dim", nullptr));
     const long value = rank ? PyLong_AsLong(rank.get()) : 0;
@@ -247,7 +277,15 @@ PyObject* call_each(PyObject*, PyObject* callables) {
 
 }  // namespace
 
-PyMethodDef torch_functions[] = {{"call_each", call_each, METH_O, nullptr}, {}};
+// (tensor): whether its strides decrease.
+PyObject* strides_decrease(PyObject*, PyObject* tensor) {
+  BufferView view;
+  return PyBool_FromLong(view_tensor(tensor, view) && decrease(view));
+}
+
+PyMethodDef torch_functions[] = {{"call_each", call_each, METH_O, nullptr},
+                                 {"strides_decrease", strides_decrease, METH_O, nullptr},
+                                 {}};
 
 void capture_torch(const py::type& tensor, const py::type& parameter,
                    const py::function& elements_of, const py::function& is_grad_enabled,

@@ -13,7 +13,8 @@ void capture_torch(const pybind11::type& tensor, const pybind11::type& parameter
                    const pybind11::function& elements_of, const pybind11::function& is_grad_enabled,
                    const pybind11::tuple& quiet);
 
-// For the module: call_each(callables), of which a path asks what torch's functions go by.
+// For the module: call_each(callables), of which a path asks what torch's functions go by, and
+// strides_decrease(tensor).
 extern PyMethodDef torch_functions[];
 
 }  // namespace dvm::bindings

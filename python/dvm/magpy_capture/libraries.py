@@ -139,7 +139,7 @@ def is_scalar(value: Any) -> bool:
 
 def tensor_metaclasses() -> tuple[type, ...]:
     """Metaclasses of plain arrays that have their own isinstance, and answer as Python does."""
-    return tuple(type(kind) for kind in _plain if type(kind) is not type)
+    return tuple(kind for each in LIBRARIES for kind in each.metaclasses)
 
 
 def is_plain_array(value: Any) -> bool:

@@ -73,6 +73,13 @@ class Library(Protocol):
         """The class of scalars with fields, which may be views of an array."""
 
     @property
+    def metaclasses(self) -> tuple[type, ...]:
+        """Those of its classes that have their own isinstance.
+
+        They answer as Python does, but for what the library's rules guard.
+        """
+
+    @property
     def plain_scalars(self) -> frozenset[type]:
         """Classes of scalars whose operators run no other code."""
 
@@ -101,9 +108,8 @@ class Library(Protocol):
     def is_told(self, seen: Any) -> bool:
         """Whether it is a dtype of which the core tells equal ones."""
 
-    @property
-    def has_foreign(self) -> bool:
-        """Whether the host computes with those of its arrays that no Graph can hold."""
+    def is_foreign(self, seen: Any, /) -> bool:
+        """Whether the host computes with that array, which no Graph can hold."""
 
     @property
     def bare(self) -> tuple[type, ...]:

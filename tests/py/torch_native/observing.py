@@ -160,10 +160,7 @@ def state_of(name: str, module: torch.nn.Module) -> Any:
 
 def layout_of(tensor: torch.Tensor) -> Any:
     about = type(tensor), tensor.dtype, tuple(tensor.shape), tensor.requires_grad
-    if tensor.layout is not torch.strided or tensor.numel() == 0:
-        return about
-    strides = zip(tensor.stride(), tensor.shape, strict=True)
-    return *about, tuple(stride for stride, size in strides if size > 1)
+    return (*about, tensor.stride()) if tensor.layout is torch.strided else about
 
 
 def places_of(tensors: list[torch.Tensor]) -> list[Any]:

@@ -1,7 +1,11 @@
-"""Every function of torch that means something, beside eager torch: each dtype, layout and size."""
+"""Every function of torch that means something, beside eager torch: each dtype, layout and size.
+
+Strides are compared, too, those of axes of one element and of tensors without elements included.
+"""
 
 from __future__ import annotations
 
+import itertools
 import os
 import random
 import re
@@ -20,6 +24,8 @@ CASES = int(os.environ.get("DVM_TORCH_CASES", "1"))
 ROWS = rows()
 #: sizes of `x`; the first ones are those that the capture sees
 SIZES = ((2, 5), (2, 5), (3, 5), (1, 5), (4, 1), (0, 5), (1, 1), (7, 3), (2, 5))
+#: the same, where the capture sees axes of one element and of none
+SINGLE_FIRST = ((1, 5), (1, 5), (0, 5), (4, 1), (2, 5), (5, 0), (1, 1), (0, 1), (7, 3), (1, 5))
 #: rows that no sample compiles, each because meanings refuse it
 REFUSED: frozenset[str] = frozenset()
 
@@ -37,13 +43,15 @@ def program(text: str, function: Any) -> tuple[Any, list[str]]:
     return made["sample"], names
 
 
-def differs(text: str, function: Any, dtype: torch.dtype, layout: Any) -> tuple[str, int, int]:
+def differs(
+    text: str, function: Any, dtype: torch.dtype, layout: Any, sizes: Any = SIZES
+) -> tuple[str, int, int]:
     """What is different in some call, and how many calls were compiled and how many not."""
     sample, names = program(text, function)
     compiled = dvm.compile(sample)
     # what raises in eager torch is left out, when it is first met: nothing of it is recorded
     with torch.no_grad():
-        for call, size in enumerate(SIZES):
+        for call, size in enumerate(sizes):
             given = [[operand(name, size, dtype, layout, call) for name in names] for _ in range(2)]
             torch.manual_seed(call)
             wanted = observe(sample, given[0])
@@ -57,9 +65,9 @@ def differs(text: str, function: Any, dtype: torch.dtype, layout: Any) -> tuple[
     return "", compiled.stats.hits, compiled.stats.fallbacks
 
 
-def cases(row: tuple[str, Any, bool]) -> list[tuple[str, torch.dtype, Any]]:
+def cases(row: tuple[str, Any, bool]) -> list[Any]:
     texts = expressions(row[0], row[2])
-    found = [(text, dtype, layout) for text in texts for dtype in DTYPES for layout in LAYOUTS]
+    found = [*itertools.product(texts, DTYPES, LAYOUTS, (SIZES, SINGLE_FIRST))]
     if not CASES:
         return found
     return random.Random(identifier(row)).sample(found, min(CASES, len(found)))
@@ -68,8 +76,8 @@ def cases(row: tuple[str, Any, bool]) -> list[tuple[str, torch.dtype, Any]]:
 @pytest.mark.parametrize("row", ROWS, ids=identifier)
 def test_a_function_gives_what_eager_torch_gives(row: tuple[str, Any, bool]) -> None:
     assert expressions(row[0], row[2]), f"no sample of {identifier(row)}"
-    for text, dtype, layout in cases(row):
-        found, _, _ = differs(text, row[1], dtype, layout)
+    for text, dtype, layout, sizes in cases(row):
+        found, _, _ = differs(text, row[1], dtype, layout, sizes)
         assert not found, found
 
 

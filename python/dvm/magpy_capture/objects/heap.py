@@ -163,7 +163,7 @@ class Objects(ObjectPart):
             self.program.guard_is(register, seen)
             return Literal(seen)
         self.program.guard_type(register, seen)
-        if is_array(seen) and not library_of(seen).has_foreign:
+        if is_array(seen) and not library_of(seen).is_foreign(seen):
             raise refuse(reasons.FOREIGN_ARRAY, library_of(seen).name, classes.name_of(kind))
         if (meaning := ADOPTS.get(id(tuple if is_plain_tuple(kind) else kind))) is not None:
             return self._adopted(meaning, register, seen, external)

@@ -10,6 +10,7 @@ from dvm.magpy_capture.libraries import (
     FIELDS,
     NUMPY,
     SCALARS,
+    holds_objects,
     is_array,
     is_empty,
     is_of_library,
@@ -76,7 +77,7 @@ class HostOperations(ObjectPart):
         if isinstance(value, Host) and is_array(value.object):
             if not self.rules.is_opaque_class(type(value.object)):
                 return False
-            return not value.object.dtype.hasobject or self.host_arrays.holds_plain(value)
+            return not holds_objects(value.object) or self.host_arrays.holds_plain(value)
         if isinstance(value, (Literal, Host)):
             if self.rules.is_array_class(value.object) or is_single(value.object):
                 return True

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import types
 from typing import Any
 
 from dvm import reasons
@@ -20,6 +21,7 @@ from dvm.magpy_capture.values import (
     Instance,
     ListValue,
     Literal,
+    Method,
     OpenSet,
     Partial,
     Raised,
@@ -100,6 +102,8 @@ class Identity(ObjectPart):
             return type(value.object)
         if isinstance(value, Partial):
             return functools.partial
+        if isinstance(value, Method) and isinstance(value.function, types.FunctionType):
+            return types.MethodType
         raise refuse(reasons.TYPE, describe(value))
 
     def same_object(self, a: Abstract, b: Abstract, seen: bool) -> None:

@@ -17,7 +17,15 @@ from dvm.magpy_capture.path.materialiser import Materialiser
 from dvm.magpy_capture.path.spec import refuse
 from dvm.magpy_capture.tensors.fresh import Order, c_order
 from dvm.magpy_capture.tensors.layer import TensorPart
-from dvm.magpy_capture.values import Abstract, Content, Literal, Sequence, Storage, Tensor, resolve
+from dvm.magpy_capture.values import (
+    Abstract,
+    Content,
+    Literal,
+    Sequence,
+    Storage,
+    Tensor,
+    resolve,
+)
 
 INDICES = (int, type(None), type(Ellipsis))
 
@@ -77,6 +85,7 @@ class Arrays(TensorPart, Materialiser):
             contiguous=dense,
             loose=library.repeated_axes(array) != 0 or library.overlaps_itself(array),
             object=array,
+            strides=self.rules.strides_of(register, array, tuple(order), shape),
         )
 
     def tensor_of_scalar(self, register: int, scalar: Any) -> Tensor:
@@ -121,8 +130,14 @@ class Arrays(TensorPart, Materialiser):
         storage = value.storage
         if storage.external and not storage.written:
             return storage.register
-        order = None if value.order == c_order(value.rank) else value.order
-        return self.graph.leave(self.value_of(value), "array", order)
+        return self.rules.laid(value, self.graph.leave(*self._leaving(value)))
+
+    def _leaving(self, value: Tensor) -> tuple[int, str, Order | None]:
+        """New memory as it is handed out: the content, and the order of its axes."""
+        order, content = self.rules.leaving_order(value), self.value_of(value)
+        if order != value.order:  # axes of one element are elsewhere
+            content = self.graph.reshaped_node(content, [value.shape[axis] for axis in order])
+        return content, "array", None if order == c_order(value.rank) else order
 
     def remade(self, view: Tensor, base: int, *, shared: bool = True) -> int:
         """The view made again of a host array; `shared` if equal ones may be one object."""
@@ -194,8 +209,7 @@ class Arrays(TensorPart, Materialiser):
 
     def _owned(self, value: Tensor) -> int:
         """The array that a Storage of the path becomes: no other object may share its memory."""
-        order = None if value.order == c_order(value.rank) else value.order
-        content = self.value_of(value)
+        content, _, order = self._leaving(value)
         root = self.graph.root(content)
         shared = (
             root in self.graph.taken or self.graph.is_home(root) or self.graph.is_computed(root)
@@ -207,11 +221,13 @@ class Arrays(TensorPart, Materialiser):
             # In its own order, which a view that the segment returns may not lie in.
             backwards = order == c_order(value.rank)[::-1]
             wanted = self.program.constant("C" if order is None else "F" if backwards else "K")
-            return self.program.step(
+            made = self.program.step(
                 "call", self.program.constant(value.library.copy), [register, wanted], ("order",)
             )
-        self.graph.taken.add(root)
-        return self.graph.leave(content, "array", order)
+        else:
+            self.graph.taken.add(root)
+            made = self.graph.leave(content, "array", order)
+        return self.rules.laid(value, made)
 
     def layout_register(self, t: Tensor) -> int:
         """A host array with the strides that the program's own one has."""
@@ -278,6 +294,7 @@ class Arrays(TensorPart, Materialiser):
             contiguous=contiguous and base.contiguous,
             loose=loose or base.loose,
             wants_gradient=base.wants_gradient and self.rules.keeps_gradients,
+            strides=base.strides.seen_through(turned=loose or order != c_order(len(order))),
         )
         if may_fail:
             self.value_of(made)

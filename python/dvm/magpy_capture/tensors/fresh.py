@@ -7,7 +7,7 @@ from collections.abc import Sequence as SequenceOf
 
 from dvm import _dvm
 from dvm.magpy_capture.library import Library
-from dvm.magpy_capture.values import Content, Storage, Tensor
+from dvm.magpy_capture.values import Content, Storage, Strides, Tensor
 
 Order = tuple[int, ...]
 
@@ -29,7 +29,10 @@ def fresh(
     """A new array of a library whose content is `value`."""
     order = c_order(len(shape)) if order is None else order
     is_scalar = is_scalar and library.has_scalars
-    return Tensor(Storage(Content(value), library), dtype, list(shape), order, is_scalar=is_scalar)
+    made = Tensor(Storage(Content(value), library), dtype, list(shape), order, is_scalar=is_scalar)
+    if order != c_order(len(shape)):
+        made.strides = Strides("turned")
+    return made
 
 
 def adjacent_runs(axes: SequenceOf[int]) -> list[list[int]]:

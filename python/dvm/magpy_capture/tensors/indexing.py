@@ -258,6 +258,10 @@ class Indexing(TensorPart):
             ("getitem", [key]),
             contiguous=whole or self._is_dense(t, selection),
         )
+        if made.rank > 1 and any(step > 1 for step in selection.steps):
+            made.strides = t.strides.seen_through(
+                turned=True
+            )  # an axis of one element may have the largest one
         if not all(selection.kept) and not written:
             self.updates.check_view(made)
         return made

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from collections.abc import Sequence as SequenceOf
 from typing import Any, Protocol
 
 from dvm import _dvm
 from dvm.magpy_capture.tensors.fresh import Order
-from dvm.magpy_capture.values import Abstract, Flags, FlatValue, Host, Named, Tensor
+from dvm.magpy_capture.values import Abstract, Flags, FlatValue, Host, Named, Strides, Tensor
+
+#: of a call, by position and by name
+Arguments = tuple[list[Abstract], Named]
 
 
 class Rules(Protocol):
@@ -38,6 +42,20 @@ class Rules(Protocol):
     def copied_order(self, t: Tensor) -> Order:
         """The memory order of a copy, where none is asked for."""
 
+    def strides_of(
+        self, register: int, array: Any, order: Order, shape: SequenceOf[_dvm.Dim]
+    ) -> Strides:
+        """What is known of the strides of an array of the host."""
+
+    def leaving_order(self, t: Tensor) -> Order:
+        """The order of axes in which new memory is handed out.
+
+        It is `t.order`, but for where axes of one element are, or those of an array without any.
+        """
+
+    def laid(self, t: Tensor, register: int) -> int:
+        """New memory in a register, with the strides that the program's own has."""
+
     def operator(self, name: str, operands: list[Abstract]) -> Tensor:
         """`a + b` and its kin, or `abs(a)`, of which one is a tensor."""
 
@@ -51,7 +69,26 @@ class Rules(Protocol):
         """Whether a library that counts writes into its arrays counts those of the function."""
 
     def drawn_from(self, function: Any, positional: list[Abstract], named: Named) -> Any:
-        """The generator of random numbers that a call of it draws from, or None."""
+        """The generator of random numbers that a call of it draws from, or None.
+
+        One that it is given is a Host.
+        """
+
+    def guard_instance(self, value: Abstract, cls: type) -> None:
+        """isinstance(value, cls), by a metaclass of the library's, says what Python would."""
+
+    def output_of(self, named: Named) -> Abstract | None:
+        """What a call is told to write its result into, of which its meaning knows nothing."""
+
+    def put(
+        self,
+        output: Abstract,
+        call: Callable[[Any], Abstract],
+        function: Any,
+        arguments: Arguments,
+        seen: Any,
+    ) -> Abstract:
+        """What such a call gives: the output. call: the same without it, for what it gives."""
 
     def is_opaque_class(self, cls: type) -> bool:
         """Whether operators on its arrays run the library's own code, on every call."""

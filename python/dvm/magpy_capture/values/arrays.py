@@ -96,6 +96,29 @@ class MaybeView:
         return self.again(self.source)
 
 
+@dataclass(frozen=True, eq=False)
+class Strides:
+    """What is known of an array's strides beside its order in memory.
+
+    Those of axes of one element, and of arrays without elements, do not follow from the order.
+
+    kind: "plain": new memory in C order. "given": they decrease from axis to axis, as in C order,
+        if those of its origins do. "iterated": so they do if, besides, no axis without elements is
+        followed by one of one element. "turned": what they are, origins and sizes decide.
+    origins: arrays of the host, and their registers, whose strides it follows.
+    like: the array whose strides it takes over, where that one lies densely.
+    """
+
+    kind: str = "plain"
+    origins: tuple[tuple[int, Any], ...] = ()
+    like: Tensor | None = None
+
+    def seen_through(self, *, turned: bool) -> Strides:
+        """Those of a view."""
+        is_turned = turned or self.kind == "turned"
+        return Strides("turned" if is_turned else "iterated", self.origins)
+
+
 @dataclass(eq=False)
 class Tensor:
     """An array. Rank 0 may be a NumPy scalar (`is_scalar`) to Python.
@@ -128,6 +151,7 @@ class Tensor:
     maybe: MaybeView | None = None
     unchecked: bool = False  # whether an integer that it was made with may be out of bounds
     open_order: Callable[[], None] | None = None
+    strides: Strides = Strides()
     leaving: Callable[[], None] | None = None  # settles what only matters outside of the path
     wants_gradient: bool = False  # what is computed of it has one, where gradients are kept
 
@@ -171,4 +195,4 @@ class FlatValue:
     walked: bool = False
 
 
-__all__ = ["Content", "Flags", "FlatValue", "MaybeView", "Storage", "Tensor"]
+__all__ = ["Content", "Flags", "FlatValue", "MaybeView", "Storage", "Strides", "Tensor"]

@@ -48,9 +48,9 @@ class NumPy:
     scalar = np.generic
     classes = (np.ndarray, np.generic)
     plain = (np.ndarray,)
+    metaclasses: tuple[type, ...] = ()
     has_scalars = True
     tells_errors = True
-    has_foreign = True
     integer = np.integer
     inexact = np.inexact
     dtype = np.dtype
@@ -176,6 +176,10 @@ class NumPy:
     def owns(function: Any) -> bool:
         module = function.__globals__.get("__name__")
         return type(module) is str and module.partition(".")[0] == "numpy"
+
+    @staticmethod
+    def is_foreign(_seen: Any) -> bool:
+        return True
 
     @staticmethod
     def class_of(dtype: str, is_scalar: bool) -> type:

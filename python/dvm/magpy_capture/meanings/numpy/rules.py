@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from collections.abc import Sequence as SequenceOf
 from typing import Any
 
@@ -17,7 +18,8 @@ from dvm.magpy_capture.meanings.numpy.tables import (
 from dvm.magpy_capture.path.graphs import same_shape
 from dvm.magpy_capture.tensors.fresh import Order, c_order
 from dvm.magpy_capture.tensors.indexing import index_parts
-from dvm.magpy_capture.values import Abstract, Flags, FlatValue, Host, Named, Tensor
+from dvm.magpy_capture.tensors.rules import Arguments
+from dvm.magpy_capture.values import Abstract, Flags, FlatValue, Host, Named, Strides, Tensor
 
 #: kind of operator -> operator of the language -> what computes it
 OPERATORS: dict[str, dict[str, Any]] = {
@@ -90,6 +92,33 @@ class NumpyRules(NumpyPart):
         """
         repeated = self.layouts.repeated_axes(t)
         return tuple(sorted(self.layouts.order_in_memory(t), key=lambda axis: repeated >> axis & 1))
+
+    def strides_of(
+        self, register: int, array: Any, order: Order, shape: SequenceOf[_dvm.Dim]
+    ) -> Strides:
+        return Strides()
+
+    def leaving_order(self, t: Tensor) -> Order:
+        return t.order
+
+    def laid(self, t: Tensor, register: int) -> int:
+        return register
+
+    def guard_instance(self, value: Abstract, cls: type) -> None:
+        """No class of NumPy's has a metaclass of its own."""
+
+    def output_of(self, named: Named) -> None:
+        """Meanings take `out` themselves."""
+
+    def put(
+        self,
+        output: Abstract,
+        call: Callable[[Any], Abstract],
+        function: Any,
+        arguments: Arguments,
+        seen: Any,
+    ) -> Abstract:
+        raise TypeError("no output was told")
 
     def operand(self, operand: Abstract, dtype: str) -> Tensor:
         return self.promotion.operand(operand, dtype)

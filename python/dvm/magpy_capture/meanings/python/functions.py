@@ -180,7 +180,7 @@ class PythonFunctions(PythonPart):
                 elif not _is_pythons(one):
                     raise refuse(reasons.ISINSTANCE, one)
             elif type(one) in tensor_metaclasses():
-                continue
+                self.rules.guard_instance(resolve(value), one)
             elif not self.instances.guard_metaclass(one, "__instancecheck__", "__subclasscheck__"):
                 raise refuse(reasons.ISINSTANCE, describe(Literal(one)))
             elif is_mutable_class(cls) and not issubclass(cls, one):

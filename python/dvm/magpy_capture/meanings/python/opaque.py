@@ -69,8 +69,9 @@ class Opaque(PythonPart):
         positional = [resolve(value) for value in positional]
         named = {name: resolve(value) for name, value in named.items()}
         arguments = [*positional, *named.values()]
+        generator = self.rules.drawn_from(function, positional, named)
         for argument in arguments:
-            if not self.host_operations.is_pure(argument):
+            if argument is not generator and not self.host_operations.is_pure(argument):
                 raise refuse(reasons.FUNCTION_OF, name_of(function), describe(argument))
         if seen is None and not named and self.rules.written_at(function, positional):
             return NONE
@@ -81,7 +82,6 @@ class Opaque(PythonPart):
         raises = isinstance(seen, BaseException)
         if raises and targets:
             raise refuse(reasons.RAISES_WHERE_IT_WRITES, name_of(function))
-        generator = self.rules.drawn_from(function, positional, named)
         if raises and generator is not None:
             raise refuse(reasons.RAISES_WHERE_IT_WRITES, name_of(function))
         fixed = (
@@ -119,7 +119,8 @@ class Opaque(PythonPart):
         """The register of what a call gives; its draws are undone where a replay is given up."""
         if generator is None:
             return self.program.step("call", callee, registers, names, True)
-        holder = self.program.constant(generator)
+        is_given = isinstance(generator, Host)
+        holder = generator.register if is_given else self.program.constant(generator)
         return self.program.step("call_random", callee, registers, names, holder, True)
 
     # ---- what is written

@@ -21,6 +21,7 @@ OPERATIONS = (
     "in_place",
     "grad_modes",
     "settings",
+    "outputs",
 )
 NAME = f"{__package__}.operations"
 

@@ -9,6 +9,7 @@ from dvm.magpy_capture.meanings.python.layer import PythonPart
 if TYPE_CHECKING:
     from dvm.magpy_capture.meanings.torch.modes import TorchModes
     from dvm.magpy_capture.meanings.torch.rules import TorchRules
+    from dvm.magpy_capture.meanings.torch.strides import TensorStrides
     from dvm.magpy_capture.meanings.torch.tensors import Tensors
 
 
@@ -18,6 +19,7 @@ class TorchPart(PythonPart):
     torch_rules: TorchRules
     torch_modes: TorchModes
     torch_tensors: Tensors
+    torch_strides: TensorStrides
 
 
 __all__ = ["TorchPart"]

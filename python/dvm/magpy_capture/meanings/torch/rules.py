@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 import sys
+from collections.abc import Callable
 from collections.abc import Sequence as SequenceOf
 from typing import Any
 
@@ -16,7 +17,19 @@ from dvm.magpy_capture.path.spec import NotCapturable, refuse
 from dvm.magpy_capture.registry import METHODS, Meaning
 from dvm.magpy_capture.tensors.fresh import Order, c_order
 from dvm.magpy_capture.tensors.indexing import index_parts
-from dvm.magpy_capture.values import Abstract, Host, Literal, Named, Size, Tensor, resolve
+from dvm.magpy_capture.tensors.rules import Arguments
+from dvm.magpy_capture.values import (
+    Abstract,
+    FlatValue,
+    Host,
+    Literal,
+    Named,
+    Size,
+    Strides,
+    Tensor,
+    is_none,
+    resolve,
+)
 
 
 @functools.cache
@@ -35,6 +48,8 @@ def without_gradients(function: Any) -> Any:
     return called
 
 
+#: what a tensor says by that it is a buffer, whatever its class is
+IS_BUFFER = "_is_buffer"
 #: (kind of operator, operator of the language) -> what it means; filled by `operations`
 OPERATORS: dict[tuple[str, str], Meaning] = {}
 
@@ -44,7 +59,7 @@ class TorchRules(TorchPart):
 
     needs = (
         "arrays elementwise graph indexing layouts meanings opaque program sizes torch_modes "
-        "torch_tensors writes"
+        "torch_strides torch_tensors writes"
     )
 
     # ---- memory order
@@ -91,6 +106,17 @@ class TorchRules(TorchPart):
     def copied_order(self, t: Tensor) -> Order:
         """That of a copy in torch.preserve_format."""
         return self.result_order([t], t.rank)
+
+    def strides_of(
+        self, register: int, array: Any, order: Order, shape: SequenceOf[_dvm.Dim]
+    ) -> Strides:
+        return self.torch_strides.of_array(register, array, order, shape)
+
+    def leaving_order(self, t: Tensor) -> Order:
+        return self.torch_strides.leaving_order(t)
+
+    def laid(self, t: Tensor, register: int) -> int:
+        return self.torch_strides.laid(t, register)
 
     # ---- operands
 
@@ -215,25 +241,38 @@ class TorchRules(TorchPart):
             made = self.opaque.call(tensor.__getitem__, [base, key], {}, seen)
         return made
 
-    def store_subscript(self, base: Tensor, key: Abstract, value: Abstract) -> None:
-        """`base[mask] = number`; other writes at places are refused."""
+    def store_subscript(self, base: FlatValue | Tensor, key: Abstract, value: Abstract) -> None:
+        """`base[mask] = number` is computed; other writes at places are torch's own."""
+        assert isinstance(base, Tensor)
+        if not self._is_masked(base, key, value):
+            plain: Any = base.library.array
+            self.opaque.call(plain.__setitem__, [base, key, value], {}, None)
+            return
+        meaning = METHODS["torch", "masked_fill_"]
+        meaning(self.meanings.holder(meaning), base, index_parts(key)[0], value, seen=None)
+
+    def _is_masked(self, base: Tensor, key: Abstract, value: Abstract) -> bool:
+        """Whether a write is one of a number through a mask, as the graph has it."""
         parts = [resolve(part) for part in index_parts(key)]
         mask, number = parts[0], resolve(value)
-        is_number = isinstance(number, (Literal, Host, Size)) and isinstance(base, Tensor)
-        if len(parts) != 1 or not isinstance(mask, Tensor) or mask.dtype != "bool" or not is_number:
-            raise refuse(reasons.TORCH_WRITE)
-        number = self.torch_tensors.number(number)
+        if len(parts) != 1 or not isinstance(mask, Tensor) or mask.dtype != "bool":
+            return False
         # A number of another kind is cast as torch's own rules have it.
         if mask.rank != base.rank or not (base.is_integer or base.dtype.startswith("float")):
-            raise refuse(reasons.TORCH_WRITE)
-        if base.is_integer and self.torch_tensors.kind_of(number) is not int:
-            raise refuse(reasons.TORCH_WRITE)
-        for own, other in zip(base.shape, mask.shape, strict=True):
-            if self.sizes.observed(own) != self.sizes.observed(other):
-                raise refuse(reasons.TORCH_WRITE)
+            return False
+        if not isinstance(number, (Literal, Host, Size)):
+            return False
+        if (
+            base.is_integer
+            and self.torch_tensors.kind_of(self.torch_tensors.number(number)) is not int
+        ):
+            return False
+        sizes = [*zip(base.shape, mask.shape, strict=True)]
+        if any(self.sizes.observed(own) != self.sizes.observed(other) for own, other in sizes):
+            return False
+        for own, other in sizes:
             self.sizes.require_equal(own, other)
-        meaning = METHODS["torch", "masked_fill_"]
-        meaning(self.meanings.holder(meaning), base, mask, value, seen=None)
+        return True
 
     def set_attribute(self, base: Tensor, name: str, value: Abstract) -> None:
         raise refuse(reasons.SETTING_ATTRIBUTE, name, describe(base))
@@ -252,6 +291,30 @@ class TorchRules(TorchPart):
     def drawn_from(self, function: Any, positional: list[Abstract], named: Named) -> Any:
         return self._schemas().drawn_from(function, positional, named)
 
+    def guard_instance(self, value: Abstract, cls: type) -> None:
+        """A tensor that is no buffer by its class may say that it is one."""
+        if not isinstance(value, Tensor) or value.base is not None or not value.storage.external:
+            return
+        if hasattr(value.object, IS_BUFFER):
+            raise refuse(reasons.ISINSTANCE, cls)
+        self.program.guard("guard_lacks", value.storage.register, IS_BUFFER)
+
+    def output_of(self, named: Named) -> Abstract | None:
+        found = resolve(named["out"]) if "out" in named else None
+        return None if found is None or is_none(found) else found
+
+    def put(
+        self,
+        output: Abstract,
+        call: Callable[[Any], Abstract],
+        function: Any,
+        arguments: Arguments,
+        seen: Any,
+    ) -> Abstract:
+        put: Any = sys.modules[f"{__package__}.operations.outputs"].put
+        made: Abstract = put(self.meanings.holder(put), output, call, function, arguments, seen)
+        return made
+
     @staticmethod
     def _schemas() -> Any:
         return sys.modules[f"{__package__}.operations.schemas"]
@@ -262,7 +325,7 @@ class TorchRules(TorchPart):
         return False
 
     def is_opaque_class(self, cls: type) -> bool:
-        return False
+        return cls in self.graph.array_library.plain
 
     def is_array_class(self, thing: Any) -> bool:
         return False

@@ -27,6 +27,8 @@ from dvm.magpy_capture.values import (
 #: attributes that are the same for all tensors of a dtype and rank, on this machine, here
 TOLD = frozenset({"dtype", "ndim", "device", "layout", "is_sparse", "is_quantized", "itemsize"})
 TOLD_BESIDE = frozenset({"is_cpu", "is_cuda", "is_meta", "is_mkldnn", "requires_grad", "is_nested"})
+#: another tensor of the same memory, writes into which count for themselves
+DATA = operator.attrgetter("data")
 WISH = operator.attrgetter("requires_grad")
 
 
@@ -203,8 +205,11 @@ class Tensors(TorchPart):
         if name in ("T", "mT") and base.rank == 2:
             shape, order = base.shape[::-1], tuple(1 - axis for axis in base.order)
             return self.view(base, shape, order, "t")
-        if name == "data" and base.storage.external and not base.storage.written:
-            raise refuse(reasons.TORCH_FORM, "x.data", "another tensor of the same memory")
+        if name == "data":
+            given: list[Abstract] = []
+            return self.arrays.view_of(
+                base, base.shape, base.order, lambda value: value, None, (DATA, given)
+            )
         if callable(seen):
             return Method(base, name)
         raise refuse(reasons.ATTRIBUTE_OF, name, describe(base))

@@ -41,7 +41,7 @@ UNARY = (
         "abs neg ceil floor trunc reciprocal sqrt exp exp2 expm1 log log2 log10 log1p sin cos"
     ).split(),
     *("tan asin acos atan sinh cosh tanh asinh acosh atanh erf sigmoid rsqrt square").split(),
-    *("round sign logical_not bitwise_not isnan isinf").split(),
+    *("round sign logical_not bitwise_not isnan").split(),
 )
 
 
@@ -55,6 +55,18 @@ def unary(row: Row) -> Meaning:
 for _name in UNARY:
     means(*named(_name))(unary(row_of(f"{_name}.default")))
 means(*named("absolute"))(unary(row_of("abs.default")))
+
+
+@means(*named("isinf"))
+def isinf(lower: TorchPart, input: Abstract, *, seen: Any) -> Tensor:
+    """Of floats torch compares magnitudes; of whole numbers it fills a tensor like them."""
+    made = pointwise(lower, row_of("isinf.default"), seen, input)
+    x = resolve(input)
+    assert isinstance(x, Tensor)
+    is_float = x.dtype.startswith(("float", "bfloat"))
+    through = x.strides.seen_through(turned=False)
+    made.strides = through if is_float else lower.torch_strides.of_copy(x)
+    return made
 
 
 def into(lower: TorchPart, input: Abstract, made: Tensor) -> Tensor:
@@ -272,7 +284,9 @@ def cast(lower: TorchPart, input: Abstract, dtype: Any) -> Tensor:
     if lower.torch_tensors.has_dtype(x, dtype):
         return x
     like = torch.empty(0, dtype=dtype)
-    return pointwise(lower, rows.cast, like, x)
+    made = pointwise(lower, rows.cast, like, x)
+    made.strides = lower.torch_strides.of_copy(x)
+    return made
 
 
 for _name, _dtype in {
@@ -325,8 +339,11 @@ def clone(
     wanted = lower.indexing.plain(memory_format)
     if wanted not in (None, *FORMATS):
         raise refuse(reasons.TORCH_FORM, "x.clone", str(wanted))
-    order = c_order(x.rank) if wanted is torch.contiguous_format else None
-    return lower.elementwise.copy(x, order)
+    if wanted is torch.contiguous_format:
+        return lower.elementwise.copy(x, c_order(x.rank))
+    made = lower.elementwise.copy(x)
+    made.strides = lower.torch_strides.of_copy(x)
+    return made
 
 
 @means(torch.Tensor.contiguous)

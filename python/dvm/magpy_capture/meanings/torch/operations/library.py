@@ -94,7 +94,8 @@ class Torch:
     scalar = torch.Tensor
     classes = (torch.Tensor,)
     plain = CLASSES
-    has_scalars = tells_errors = has_foreign = False
+    metaclasses = (type(torch.Tensor), type(torch.nn.Parameter), type(torch.nn.Buffer))
+    has_scalars = tells_errors = False
     integer = inexact = fields = elementwise = type(None)
     dtype = torch.dtype
     plain_scalars: frozenset[type] = NOTHING
@@ -151,6 +152,12 @@ class Torch:
         if type(seen) not in CLASSES or seen.dtype not in NAMES or seen.ndim > MAX_RANK:
             return False
         return bool(_dvm.is_plain_tensor(seen))
+
+    @staticmethod
+    def is_foreign(seen: torch.Tensor) -> bool:
+        """Complex ones, which torch itself computes with."""
+        is_here = seen.layout is torch.strided and seen.device.type == "cpu"
+        return type(seen) in CLASSES and seen.is_complex() and is_here and not seen.requires_grad
 
     @staticmethod
     def is_writeable(array: torch.Tensor) -> bool:

@@ -205,7 +205,9 @@ def pointwise(lower: TorchPart, row: Row, seen: Any, *operands: Abstract, **kwar
     made = lowered(lower, row, [(dtype, stored)], *args, **kwargs)
     if made.shape != sized(stored):
         made = builder_of(lower).broadcast(made, sized(stored))
-    return result(lower, made, order)
+    laid = result(lower, made, order)
+    laid.strides = lower.torch_strides.of_elementwise(tensors, shape, order)
+    return laid
 
 
 __all__ = [

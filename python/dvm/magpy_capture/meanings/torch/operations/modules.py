@@ -14,11 +14,20 @@ from dvm import _dvm, reasons
 from dvm.magpy_capture.meanings.torch.layer import TorchPart
 from dvm.magpy_capture.path.program import describe
 from dvm.magpy_capture.path.spec import refuse
-from dvm.magpy_capture.registry import OF_KINDS, SETTLED, iterates, leads_to, looks_up, means
+from dvm.magpy_capture.registry import (
+    OF_KINDS,
+    SETTLED,
+    adopts,
+    iterates,
+    leads_to,
+    looks_up,
+    means,
+)
 from dvm.magpy_capture.values import (
     Abstract,
     DictValue,
     DictView,
+    Host,
     Instance,
     Literal,
     Sequence,
@@ -108,6 +117,20 @@ def guard_unhooked(lower: TorchPart, module: Instance) -> None:
     lower.program.guard("guard_bare", module.register, OF_CLASS, unmet)
     for name in met:  # which the program may have changed
         lower.python.outcome(lower.operators.attribute(module, name, own[name]), False)
+
+
+@adopts(torch.Tensor)
+def adopt_complex(
+    lower: TorchPart, register: int, seen: torch.Tensor, external: bool = True
+) -> Host:
+    """A tensor that no graph can hold: torch computes with it between its parts."""
+    lower.torch_modes.guard_modes()
+    if lower.torch_modes.keeps_gradients:
+        raise refuse(reasons.GRADIENTS)
+    lower.program.guard("guard_signature", register, seen, key=(register,))
+    if external:
+        lower.memory.meet_opaque(register, seen)
+    return Host(register, seen, made=not external)
 
 
 def follow_tagging(init: Any) -> None:

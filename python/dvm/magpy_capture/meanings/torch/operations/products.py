@@ -221,9 +221,11 @@ def rms_norm(
             normal = b.mul(normal, b.broadcast(b.wide(weight), x.shape))
         return b.cast(normal, x.dtype)
 
-    return result(
+    made = result(
         lower, lowered(lower, row, [(seen.dtype, [])], node_of(lower, x), maybe(lower, weight))
     )
+    made.strides = x.strides.seen_through(turned=False)  # its last step is a product
+    return made
 
 
 # ---- embeddings, dropout

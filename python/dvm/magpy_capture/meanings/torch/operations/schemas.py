@@ -34,7 +34,7 @@ KEEPING = frozenset({"batch_norm", "instance_norm"})
 #: what says whether a function draws, or writes statistics, at all
 TRAINING = frozenset({"train", "training", "use_input_stats"})
 #: what a call must not be told: where its result is to be, that it wants a gradient
-REFUSED = frozenset({"out", "generator", "requires_grad"})
+REFUSED = frozenset({"out", "requires_grad"})
 #: ops whose names stand for something within torch, and mean no more than others
 INNER = frozenset(
     "_weight_norm _transformer_encoder_layer_fwd _native_multi_head_attention _grouped_mm".split()
@@ -65,6 +65,7 @@ class Told:
 
 
 UNKNOWN = Told()
+NONE = Literal(None)
 
 
 def op_of(function: Any) -> str | None:
@@ -167,6 +168,8 @@ def written(
         value = resolve(named[name])
         if isinstance(value, Tensor) or plain(value) not in (None, False):
             raise refuse(reasons.TORCH_FORM, name_of(function), name)
+    if function is torch.Tensor.__setitem__:
+        return positional[:1]
     known = told(function)
     kept = [_given(argument, positional, named) for argument in known.statistics]
     found = [_given(argument, positional, named) for argument in known.written]
@@ -177,11 +180,14 @@ def written(
     return [each for each in found if isinstance(each, (Tensor, Host))]
 
 
-def drawn_from(function: Any, positional: list[Abstract], named: Named) -> torch.Generator | None:
-    """The generator that a call draws from."""
-    if told(function).draws and _trains(function, positional, named):
-        return torch.default_generator
-    return None
+def drawn_from(
+    function: Any, positional: list[Abstract], named: Named
+) -> torch.Generator | Host | None:
+    """The generator that a call draws from: torch's, or one that it is given."""
+    if not told(function).draws or not _trains(function, positional, named):
+        return None
+    given = resolve(named.get("generator", NONE))
+    return given if isinstance(given, Host) else torch.default_generator
 
 
 def _trains(function: Any, positional: list[Abstract], named: Named) -> bool:

@@ -80,7 +80,9 @@ def like(number: Any) -> Meaning:
         x = tensor(lower, input)
         if x.order != c_order(x.rank):
             raise refuse(reasons.TORCH_ORDER, "a tensor like another")
-        return filled(lower, x.shape, number, seen)
+        made = filled(lower, x.shape, number, seen)
+        made.strides = lower.torch_strides.of_copy(x)
+        return made
 
     return meaning
 

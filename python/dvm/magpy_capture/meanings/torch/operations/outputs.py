@@ -1,0 +1,96 @@
+"""`out=`: what a function computes is written into a tensor that it is told."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch.utils import _pytree as pytree
+
+from dvm import reasons
+from dvm.magpy_capture.meanings.torch.layer import TorchPart
+from dvm.magpy_capture.meanings.torch.operations.in_place import NAMES
+from dvm.magpy_capture.meanings.torch.operations.library import TORCH_DTYPES
+from dvm.magpy_capture.path.program import describe
+from dvm.magpy_capture.path.spec import refuse
+from dvm.magpy_capture.tensors.rules import Arguments
+from dvm.magpy_capture.values import Abstract, Sequence, Tensor, resolve
+from dvm.magpy_capture.values.kinds import name_of
+
+
+def put(
+    lower: TorchPart,
+    output: Abstract,
+    call: Callable[[Any], Abstract],
+    function: Any,
+    arguments: Arguments,
+    seen: Any,
+) -> Abstract:
+    """The output, once it is written; torch would change its size or dtype in other forms.
+
+    call: for what the function would give without it.
+    """
+    given = [*lower.opaque.parts_of([*arguments[0], *arguments[1].values()])]
+    outputs = [*lower.opaque.parts_of([output])]
+    made = call(would_give(lower, function, arguments, outputs))
+    results = [*lower.opaque.parts_of([made])]
+    for target, value in zip(outputs, results, strict=True):
+        assert isinstance(target, Tensor)
+        assert isinstance(value, Tensor)
+        for source in given:
+            shares = isinstance(source, Tensor) and source.storage is target.storage
+            if shares and (source is not target or name_of(function) not in ELEMENTWISE):
+                raise refuse(reasons.TORCH_FORM, name_of(function), "out")
+        for own, other in zip(target.shape, value.shape, strict=True):
+            lower.sizes.require_equal(own, other)
+        if lower.arrays.value_of(value) == lower.arrays.value_of(target):
+            raise refuse(reasons.TORCH_WRITE)  # of what is there already, which torch counts, too
+    for target, value in zip(outputs, results, strict=True):
+        lower.torch_rules.write(target, value)
+    return Sequence([*outputs], type(seen)) if isinstance(seen, tuple) else output
+
+
+#: functions that read each element before they write it
+ELEMENTWISE = frozenset(f"torch.{name}" for name in NAMES)
+
+
+def would_give(
+    lower: TorchPart, function: Any, arguments: Arguments, outputs: list[Abstract]
+) -> Any:
+    """Tensors like those that the recorded call would have given without outputs, like them.
+
+    One call of fakes for each place in a program, for no meaning tells dtypes by itself.
+    """
+    examples = [example(lower, each) for each in (Sequence(arguments[0]), *arguments[1].values())]
+    try:
+        fakes = function(*examples[0], **dict(zip(arguments[1], examples[1:], strict=True)))
+    except (RuntimeError, TypeError) as error:
+        raise refuse(reasons.TORCH_FORM, name_of(function), error) from None
+    told = pytree.tree_leaves(fakes)
+    for fake, target in zip(told, outputs, strict=True):
+        if not isinstance(target, Tensor) or target.object is None:
+            raise refuse(reasons.TORCH_FORM, name_of(function), "out")
+        if (fake.dtype, fake.shape) != (target.object.dtype, target.object.shape):
+            raise refuse(reasons.TORCH_FORM, name_of(function), "out of another size or dtype")
+
+    def filled(fake: torch.Tensor) -> torch.Tensor:
+        return torch.empty_strided(fake.shape, fake.stride(), dtype=fake.dtype).zero_()
+
+    return pytree.tree_map(filled, fakes)
+
+
+def example(lower: TorchPart, value: Abstract) -> Any:
+    """What stands for an argument in a call that computes nothing."""
+    value = resolve(value)
+    if isinstance(value, Tensor):
+        sizes = [lower.sizes.observed(dim) for dim in value.shape]
+        return torch.empty(sizes, dtype=TORCH_DTYPES[value.dtype], device="meta")
+    if isinstance(value, Sequence):
+        return tuple(example(lower, each) for each in value.elements)
+    if not lower.host_operations.is_pure(value):
+        raise refuse(reasons.TORCH_FORM, "a function of torch", describe(value))
+    return lower.python.observed_value(value)
+
+
+__all__ = ["put"]
