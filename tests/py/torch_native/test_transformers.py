@@ -45,6 +45,17 @@ def llama(heads_of_keys: int) -> Any:
     return transformers.LlamaForCausalLM(config)
 
 
+def mixtral() -> Any:
+    config = transformers.MixtralConfig(
+        **SMALL,
+        num_key_value_heads=2,
+        intermediate_size=32,
+        num_local_experts=4,
+        pad_token_id=0,
+    )
+    return transformers.MixtralForCausalLM(config)
+
+
 def t5() -> Any:
     sizes = {"d_model": 32, "d_kv": 16, "d_ff": 64, "num_layers": 2, "num_heads": 2}
     config = transformers.T5Config(**sizes, vocab_size=WORDS, decoder_start_token_id=0)
@@ -58,6 +69,7 @@ MODELS: dict[str, Callable[[], Any]] = {
     "gpt2": gpt2,
     "llama": lambda: llama(2),
     "llama, heads that share keys": lambda: llama(1),
+    "mixtral": mixtral,
     "t5": t5,
 }
 
