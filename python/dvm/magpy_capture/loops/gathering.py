@@ -12,6 +12,7 @@ from __future__ import annotations
 import dis
 import functools
 import inspect
+import itertools
 import types
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -57,21 +58,16 @@ def gather(recording: dict[str, Any]) -> None:
 
 def _found(recording: dict[str, Any]) -> Iterator[Taken]:
     events, nodes = recording["events"], recording["nodes"]
-    uses: dict[int, list[int]] = {}  # of generators, by their ids
-    for number, event in enumerate(events):
-        for node in event[2]:
-            if type(nodes[node][4]) is types.GeneratorType:
-                uses.setdefault(id(nodes[node][4]), []).append(number)
-    for asked, (kind, name, operands, keywords, _, _, followed) in enumerate(events):
-        if kind != "call" or name or keywords or followed or len(operands) < 2:
-            continue
-        callee, generator = nodes[operands[0]][4], nodes[operands[1]]
-        if type(generator[4]) is not types.GeneratorType:
-            continue
-        is_builtin = type(callee) in (type, types.BuiltinFunctionType)
-        if not is_builtin or (callee not in TAKE_ALL and callee not in DECIDE):
-            continue
-        origin, made, _, _, seen, _ = generator
+    candidates = [
+        number
+        for number, event in enumerate(events)
+        if event[0] == "call" and _hands_on(event, nodes)
+    ]
+    uses = _uses_of_generators(recording) if candidates else {}
+    for asked in candidates:
+        operands = events[asked][2]
+        callee = nodes[operands[0]][4]
+        origin, made, _, _, seen, _ = nodes[operands[1]]
         if origin != "event" or events[made][0] != "call" or events[made][3] or events[made][6]:
             continue
         if not _only_yields(seen.gi_code):
@@ -80,6 +76,36 @@ def _found(recording: dict[str, Any]) -> Iterator[Taken]:
         first, last = uses[id(seen)][0], uses[id(seen)][-1]
         if first == asked and _fill(taken, events, nodes, seen) and last < taken.end:
             yield taken
+
+
+def _hands_on(event: Event, nodes: list[Any]) -> bool:
+    """Whether the call gives a generator to a function that takes its items."""
+    _, name, operands, keywords, _, _, followed = event
+    if name or keywords or followed or len(operands) < 2:
+        return False
+    callee = nodes[operands[0]][4]
+    if type(callee) not in (type, types.BuiltinFunctionType):
+        return False
+    is_generator = type(nodes[operands[1]][4]) is types.GeneratorType
+    return is_generator and (callee in TAKE_ALL or callee in DECIDE)
+
+
+def _uses_of_generators(recording: dict[str, Any]) -> dict[int, list[int]]:
+    """The events that have each of them as an operand, by their ids."""
+    uses: dict[int, list[int]] = {}
+    nodes = recording["nodes"]
+    generators = {
+        place: id(node[4])
+        for place, node in enumerate(nodes)
+        if type(node[4]) is types.GeneratorType
+    }
+    has_none = generators.keys().isdisjoint
+    for number, event in enumerate(recording["events"]):
+        if not has_none(event[2]):
+            for node in event[2]:
+                if node in generators:
+                    uses.setdefault(generators[node], []).append(number)
+    return uses
 
 
 def _fill(taken: Taken, events: list[Event], nodes: list[Any], generator: Any) -> bool:
@@ -150,44 +176,57 @@ class _Reading:
         self.before = len(self.nodes)
         self.events: list[Event] = []
         self.places: dict[int, int] = {}  # of events, by the ones that they had
+        self.renamed: dict[int, int] = {}  # nodes that stand for others
         self.open: list[tuple[int, Event]] = []  # loops: where they begin, the last header
         self.behind: dict[int, int] = {}  # nodes of variables: their later ones
 
     def run(self) -> None:
         old, asked = self.old, {taken.asked: taken for taken in self.all}
         made = {taken.made for taken in self.all}
-        renamed: dict[int, int] = {}
         number = 0
-        while number < len(old):
-            if number not in asked:
-                if number not in made:
-                    self.take(number)
-                number += 1
+        for stop in [*sorted({*asked, *made}), len(old)]:
+            if stop < number:  # within a body
                 continue
-            taken = asked[number]
-            call = old[taken.made]
-            renamed.update({node: call[2][1 + at] for at, node in taken.given.items()})
-            renamed[taken.function] = call[2][0]
-            if taken.deciding is None:
-                self.places[taken.made] = len(self.events)
-                self.add(*call[:6], True)
-                self.fill_list(taken)
-                self.take(number)
-                number = taken.end + 1
-            else:
-                self.places[number] = len(self.events)
-                self.add(*call[:4], *old[number][4:6], True)
-                self.search(taken, taken.deciding)
-                number = taken.end + (not taken.decided)
+            self.take_all(number, stop)
+            number = self.read(asked[stop]) if stop in asked else stop + (stop in made)
         for place, (origin, index, *others) in enumerate(self.nodes[: self.before]):
-            if origin == "event" and index in self.places:
+            if origin == "event" and self.places.get(index, index) != index:
                 self.nodes[place] = (origin, self.places[index], *others)
+        renamed, stay = self.renamed, self.renamed.keys().isdisjoint
         self.recording["events"] = [
-            (kind, name, [renamed.get(node, node) for node in operands], *rest)
-            for kind, name, operands, *rest in self.events
+            event
+            if stay(event[2])
+            else (*event[:2], [renamed.get(node, node) for node in event[2]], *event[3:])
+            for event in self.events
         ]
         self.recording["nodes"] = self.nodes
         self.recording["result"] = self._last(self.recording["result"])
+
+    def read(self, taken: Taken) -> int:
+        """The generator as a call; which event goes on behind it."""
+        old = self.old
+        call = old[taken.made]
+        self.renamed.update({node: call[2][1 + at] for at, node in taken.given.items()})
+        self.renamed[taken.function] = call[2][0]
+        if taken.deciding is None:
+            self.places[taken.made] = len(self.events)
+            self.add(*call[:6], True)
+            self.fill_list(taken)
+            self.take(taken.asked)
+            return taken.end + 1
+        self.places[taken.asked] = len(self.events)
+        self.add(*call[:4], *old[taken.asked][4:6], True)
+        self.search(taken, taken.deciding)
+        return taken.end + (not taken.decided)
+
+    def take_all(self, begin: int, end: int) -> None:
+        """Events that stay what they are."""
+        if self.behind:
+            for number in range(begin, end):
+                self.take(number)
+            return
+        self.places.update(zip(range(begin, end), itertools.count(len(self.events))))
+        self.events += self.old[begin:end]
 
     def take(self, number: int) -> None:
         self.places[number] = len(self.events)
