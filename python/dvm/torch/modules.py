@@ -153,6 +153,10 @@ class CompiledModule(torch.nn.Module):  # type: ignore[misc]
     call: what was compiled. original: the module as it was given. again: compiles another alike.
     """
 
+    #: what is asked of a compiled function, and of such a module where it has no such name itself
+    OF_COMPILED = frozenset(
+        {"stats", "fallback_reasons", "inspect", "why_recompiled", "why_not_fused"}
+    )
     # Beside the __dict__, which is the original's.
     __slots__ = ("again", "call", "original")
     call: Any
@@ -163,6 +167,14 @@ class CompiledModule(torch.nn.Module):  # type: ignore[misc]
         if torch.compiler.is_dynamo_compiling():  # in a graph of others it is the module
             return self.original(*args, **kwargs)
         return self.call(*args, **kwargs)
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return super().__getattr__(name)
+        except AttributeError:
+            if name not in self.OF_COMPILED or not isinstance(self.call, Captured):
+                raise
+        return getattr(self.call.compiled, name)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> torch.nn.Module:
         return self.again(copy.deepcopy(self.original, memo))

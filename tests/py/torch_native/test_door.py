@@ -49,6 +49,23 @@ def test_a_module_is_captured_and_stays_one() -> None:
         assert dvm.compile(made).original is module
 
 
+def test_a_compiled_module_says_what_became_of_its_calls() -> None:
+    module = torch.nn.Linear(4, 3)
+    compiled = dvm.compile(module)
+    with torch.no_grad():
+        for rows in (2, 5, 3):
+            compiled(torch.randn(rows, 4))
+    assert (compiled.stats.captures, compiled.stats.hits) == (1, 2)
+    assert (compiled.fallback_reasons, list(compiled.why_recompiled())) == ([], [])
+    assert "matmul" in compiled.inspect("graph")
+    with pytest.raises(AttributeError):
+        _ = module.stats
+    module.stats = torch.nn.Parameter(torch.zeros(2))  # what the program calls so comes first
+    assert compiled.stats.shape == (2,)
+    del module.stats
+    assert compiled.stats.calls == 3
+
+
 def test_calls_that_keep_gradients_go_through_torch() -> None:
     module = Net()
     made = dvm.compile(module)

@@ -158,17 +158,22 @@ class Loops(LoopPart, LoopPolicy):
             self._pass_on(operands, keywords)
             return
         try:
-            self._roll(turns)
+            self._step(turns)
         except NotCapturable as refusal:
             self.give_up(turns, refusal)
             raise
+        self._rolled.append(turns)
+        self.callbacks.number = turns.out + 1
 
     def _is_declined(self, turns: RecordedLoop) -> bool:
         """Whether it is not rolled after all, which nothing that was lowered depends on yet."""
         try:
             self._check(turns)
+            self._lower_bodies(turns)
             return False
         except NotCapturable as refusal:
+            if self._waits_for_told:
+                raise
             self._note(turns, refusal)
             if not self._has_whole_iterator(turns):
                 self.given_up.add(turns.enter)
@@ -182,7 +187,7 @@ class Loops(LoopPart, LoopPolicy):
 
     def _has_whole_iterator(self, turns: RecordedLoop) -> bool:
         """Whether it goes over what a loop that is not rolled would (FlowEvents.on_iter)."""
-        if not turns.is_for:
+        if not turns.is_for or turns.exhausted:
             return True
         events, nodes = self.recording["events"], self.recording["nodes"]
         origin, number, *_ = nodes[events[turns.headers[0] + 1][2][0]]
@@ -230,7 +235,7 @@ class Loops(LoopPart, LoopPolicy):
 
     # ---- the bodies
 
-    def _roll(self, turns: RecordedLoop) -> None:
+    def _lower_bodies(self, turns: RecordedLoop) -> None:
         known, loop = self.known[turns.key], turns.loop
         rolled = known.rolled
         if rolled is None:
@@ -240,9 +245,6 @@ class Loops(LoopPart, LoopPolicy):
             rolled = Rolled(native)
         self._lower_turns(turns, rolled)
         known.rolled = rolled
-        self._step(turns, rolled)
-        self._rolled.append(turns)
-        self.callbacks.number = turns.out + 1
 
     @staticmethod
     def _at_end(turns: RecordedLoop) -> list[str]:
@@ -267,6 +269,16 @@ class Loops(LoopPart, LoopPolicy):
                 raise refuse(reasons.LOOP_VARIABLE, name, "set by no turn")
         if turns.count > MOST_WAYS and ways_shown(self.recording, turns) > MOST_WAYS:
             raise refuse(reasons.LOOP_WAYS, MOST_WAYS)
+        if turns.count:
+            self._turn_of(turns, turns.count - 1)
+
+    def _turn_of(self, turns: RecordedLoop, turn: int) -> dict[str, Any]:
+        """That turn as a recording. Of the last one it is made once."""
+        if turn != turns.count - 1:
+            return turn_recording(self.recording, turns, turn)
+        if turns.last is None:
+            turns.last = turn_recording(self.recording, turns, turn)
+        return turns.last
 
     def _lower_turns(self, turns: RecordedLoop, rolled: Rolled) -> None:
         """Lower those that no path is known for; at most some, the others may do the same."""
@@ -320,7 +332,7 @@ class Loops(LoopPart, LoopPolicy):
     def _lower_turn(self, turns: RecordedLoop, turn: int, rolled: Rolled) -> None:
         own, loop = self.program.spec, turns.loop
         spec = PathSpec(own.target, own.numerics, own.precision)
-        recording = turn_recording(self.recording, turns, turn)
+        recording = self._turn_of(turns, turn)
         carried = [loop.variables.index(name) for name in loop.carried]
         known = ValueHistory(varying={("argument", place) for place in self._varying(turns)})
         deadline = self.program.deadline
@@ -356,7 +368,9 @@ class Loops(LoopPart, LoopPolicy):
 
     # ---- the step
 
-    def _step(self, turns: RecordedLoop, rolled: Rolled) -> None:
+    def _step(self, turns: RecordedLoop) -> None:
+        rolled = self.known[turns.key].rolled
+        assert rolled is not None  # its bodies are lowered
         loop, events = turns.loop, self.recording["events"]
         private = rolled.body.private(len(loop.variables))
         nodes = {name: node for name, node, _ in variables_at(events[turns.enter])}
@@ -579,10 +593,14 @@ class Loops(LoopPart, LoopPolicy):
 
     def give_up(self, turns: RecordedLoop, refusal: NotCapturable) -> None:
         """All is lowered again without rolling it."""
-        if self.memory.wanted_told - self.found.told_apart:
-            return  # it is refused for what is open behind another loop, which will not be again
-        self._note(turns, refusal)
-        self.given_up.add(turns.enter)
+        if not self._waits_for_told:
+            self._note(turns, refusal)
+            self.given_up.add(turns.enter)
+
+    @property
+    def _waits_for_told(self) -> bool:
+        """Whether what is refused is open behind another loop, which will not be again."""
+        return bool(self.memory.wanted_told - self.found.told_apart)
 
     def _note(self, turns: RecordedLoop, refusal: NotCapturable) -> None:
         """Why it is not rolled: nor is it in recordings to come."""

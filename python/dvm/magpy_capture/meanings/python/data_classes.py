@@ -13,7 +13,7 @@ from dvm import reasons
 from dvm.magpy_capture.meanings.python.layer import PythonPart
 from dvm.magpy_capture.path.program import describe
 from dvm.magpy_capture.path.spec import refuse
-from dvm.magpy_capture.registry import attributes_of, means
+from dvm.magpy_capture.registry import SETTLED, attributes_of, means
 from dvm.magpy_capture.values import Abstract, Instance, Literal, Sequence, resolve
 from dvm.magpy_capture.values.kinds import MISSING as LACKING
 from dvm.magpy_capture.values.kinds import class_attribute, is_constant, own_attribute
@@ -21,6 +21,7 @@ from dvm.magpy_capture.values.kinds import class_attribute, is_constant, own_att
 #: what the recorder does not enter
 LEAVES = (dataclasses.fields,)
 FIELDS = "__dataclass_fields__"
+SETTLED.add(dataclasses.Field)
 
 
 @dataclass(eq=False)
