@@ -313,9 +313,10 @@ class TorchGraph {
       objects[k] = result(results_[k], args, inputs, results, next, made);
     }
     // What is written may be read by other results, which are copies by now, or views of it.
+    // AOTAutograd counts these writes itself.
     for (const size_t argument : written_) {
       const py::object source = TorchHost::as_tensor(results[next++]);
-      py::object(args[argument]).attr("copy_")(source);
+      py::object(args[argument]).attr("data").attr("copy_")(source);
     }
     return objects;
   }

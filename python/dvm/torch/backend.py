@@ -164,6 +164,9 @@ def compile_graph(
         if options.fallback == "error":
             raise errors.make("unsupported", f"the graph has {reason}") from reason
         return _uncompiled(module, record, str(reason))
+    if context is not None and (metadata := context.fw_metadata) is not None:
+        counted = metadata.mutated_graph_handled_indices_seen_by_autograd
+        counted[:] = [k for k in counted if k not in lowered.uncounted]
     record.ops, record.refusals = lowered.ops, lowered.refusals
     record.seconds = time.perf_counter() - begin
     record.belongs_to(compiled)

@@ -34,6 +34,7 @@ SIZES_ONLY = frozenset(
 class Lowered:
     """A Graph, and how it is called: the arguments of `_dvm.TorchGraph`.
 
+    uncounted: of the arguments that are written, those of which eager torch does not count it.
     ops: how many nodes of torch's are what, by kind.
     refusals: why ops with a lowering are fallbacks.
     """
@@ -42,6 +43,7 @@ class Lowered:
     arguments: list[tuple[str, int]] = field(default_factory=list)
     results: list[tuple[str, int, list[int], Layout | None]] = field(default_factory=list)
     written: list[int] = field(default_factory=list)
+    uncounted: list[int] = field(default_factory=list)
     held: list[torch.Tensor] = field(default_factory=list)
     functions: dict[str, tuple[Callable[..., Any], list[Layout | None]]] = field(
         default_factory=dict
@@ -177,7 +179,10 @@ class _Lowering:
         value = self._values[source]
         into = self._values[target]
         value = self._builder.broadcast(self._builder.cast(value, into.dtype), into.shape)
-        self._writes.append((self._placeholders.index(target), value))
+        argument = self._placeholders.index(target)
+        self._writes.append((argument, value))
+        if _is_statistic(source, target):
+            self._lowered.uncounted.append(argument)
         return value
 
     def _operation(self, node: Node, name: str) -> Any:
@@ -485,3 +490,17 @@ def _makes_new(node: Node) -> bool:
         return False
     schema = node.target._schema
     return not schema.is_mutable and all(r.alias_info is None for r in schema.returns)
+
+
+def _is_statistic(source: Any, target: Node) -> bool:
+    """Whether it is what batch norms make of a statistic, whose writes torch does not count.
+
+    A backward pass of eager torch's may still hold it, and minds none of them.
+    """
+    found = source
+    while isinstance(found, Node) and found.target is operator.getitem and found.args[1] in (3, 4):
+        whole, place = found.args
+        if whole.target is not torch.ops.aten._native_batch_norm_legit_functional.default:
+            return False
+        found = whole.args[place]
+    return found is target and found is not source

@@ -141,3 +141,49 @@ def test_saved_tensors_that_wait_elsewhere() -> None:
             loss.backward()
     for own, wanted in zip(made.parameters(), module.parameters(), strict=True):
         torch.testing.assert_close(own.grad, wanted.grad)
+
+
+class Noted(nn.Module):
+    """Writes buffers in several ways."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.inner, self.norm = nn.Linear(4, 4), nn.BatchNorm1d(4)
+        for name in ("total", "behind"):
+            self.register_buffer(name, torch.zeros(4))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        y = self.norm(self.inner(x))
+        self.total.add_(y.detach().sum(0))
+        with torch.no_grad():
+            self.behind.mul_(0.5)
+        return y
+
+
+def test_writes_count_as_those_of_eager_calls_do() -> None:
+    module = Noted()
+    made = dvm.compile(copy.deepcopy(module))
+    counts: list[list[int]] = [[], []]
+    for rows in (3, 5, 4, 6):
+        x = torch.randn(rows, 4)
+        for each, own in zip((made, module), counts, strict=True):
+            before = [buffer._version for buffer in each.buffers()]
+            each(x).sum().backward()
+            with torch.no_grad():
+                each.eval()(x)
+                each.train()
+            own += [b._version - k for b, k in zip(each.buffers(), before, strict=True)]
+    assert counts[0] == counts[1]
+
+
+def test_a_norm_that_is_called_twice_before_its_backward_pass() -> None:
+    """The first call runs as it is, the second is compiled, and writes what the first still has."""
+    module = nn.Sequential(nn.Linear(4, 8), nn.BatchNorm1d(8), nn.Linear(8, 1))
+    made, fakes = dvm.compile(copy.deepcopy(module)), dvm.compile(nn.Linear(3, 4))
+    for rows in (8, 9, 12):
+        real, drawn = torch.randn(rows, 4), torch.randn(rows, 3)
+        for each in (made, module):
+            each.zero_grad()
+            (each(real).sigmoid().mean() - each(fakes(drawn).detach()).sigmoid().mean()).backward()
+        for own, wanted in zip(made.parameters(), module.parameters(), strict=True):
+            torch.testing.assert_close(own.grad, wanted.grad, rtol=1e-4, atol=1e-5)

@@ -25,8 +25,9 @@ SAMPLED = [
     ("mmoe", "dropout, checkpoints around", "SGD"),
 ]
 CASES = list(itertools.product(MODELS, RECIPES, OPTIMISERS)) if STEPS else SAMPLED
-#: by how much of themselves weights are others in eager runs that show what rounding alone does
-MOVED = (1e-7, 1.1e-7, 1.2e-7)
+#: By how much of themselves weights are others in eager runs that show what rounding alone does.
+#: Of a ResNet's 50 steps one in five has a ReLU that decides otherwise, and drifts 80 times as far.
+MOVED = [1e-7 * (1 + k / 10) for k in range(24 if STEPS else 3)]
 
 pytestmark = [pytest.mark.filterwarnings("ignore"), pytest.mark.timeout(600)]
 
