@@ -33,6 +33,8 @@ FORMS = {
     "x.scatter_(1, y.argmax(1, keepdim=True), 1.0); return x * 2": 1,
     "return torch.fft.rfft(x * 2).abs() + 1": 2,
     "return torch.view_as_real(torch.polar(x, y) * torch.polar(y, x)).sum(-1)": 4,
+    'with torch.autocast("cpu"): z = x @ y.t() :: return z + 1': 0,
+    'with torch.autocast("cpu"): z = torch.sort(x.t() @ y).values :: return z + 1': 1,
     "m.mean = m.mean * 0.5 + x.mean(0); return x - m.mean": 0,
 }
 

@@ -81,6 +81,16 @@ def test_a_function_gives_what_eager_torch_gives(row: tuple[str, Any, bool]) -> 
         assert not found, found
 
 
+@pytest.mark.parametrize("row", ROWS, ids=identifier)
+def test_a_function_gives_the_same_under_autocast(row: tuple[str, Any, bool]) -> None:
+    texts = expressions(row[0], row[2])
+    chosen = random.Random(identifier(row)).sample(texts, 1) if CASES else texts
+    for text in chosen:
+        with torch.autocast("cpu", torch.bfloat16):
+            found, _, _ = differs(text, row[1], torch.float32, LAYOUTS[0])
+        assert not found, found
+
+
 def test_all_functions_are_compiled_in_some_form() -> None:
     """Of contiguous tensors of float32 or int64."""
     never = set()

@@ -282,3 +282,54 @@ def default_dtypes() -> Made:
         lambda: (grid(dtype=torch.int64),),
         lambda: (torch.set_default_dtype(torch.float64), (grid(dtype=torch.int64),))[1],
     )
+
+
+#: x, a module, a matrix; within another autocast, too, and of another dtype
+MIXED = calls_of(
+    lambda: (grid(), Layer().eval(), grid(3, 3)),
+    lambda: (grid(5), Layer().eval(), grid(3, 3)),
+    lambda: (grid(dtype=torch.float64), Layer().double().eval(), grid(3, 3, torch.float64)),
+    lambda: (grid(dtype=torch.bfloat16), Layer().bfloat16().eval(), grid(3, 3, torch.bfloat16)),
+)
+AUTOCAST = """
+with torch.autocast("cpu", torch.bfloat16): y = m(x); z = y @ x.t() :: return y, z, y + x
+with torch.autocast("cpu", torch.float16): y = x.t() @ x :: return y, x @ y.float()
+with torch.autocast("cpu"): y = F.linear(x, w, w[0]); z = y.softmax(-1) :: return y + 1, z
+with torch.autocast("cpu", torch.bfloat16, enabled=False): y = x @ w :: return y
+with torch.autocast("cpu"): y = torch.sort(x @ w, 0).values; z = torch.cat([y, x]) :: return z
+with torch.autocast("cpu"): y = F.mse_loss(x @ w, x) :: return y
+with torch.autocast("cpu"): y = torch.is_autocast_enabled("cpu") :: return y, x @ w
+with torch.autocast("cpu", torch.bfloat16), torch.no_grad(): y = m(x) :: return y
+with torch.no_grad(), torch.autocast("cpu"): y = F.conv1d(x[None], w[None]) :: return y
+with torch.autocast("cuda", torch.bfloat16): y = x @ w :: return y
+y = torch.amp.autocast("cpu")(lambda a: a @ w)(x); return y, x @ w
+return torch.get_autocast_dtype("cpu"), x @ w
+"""
+table("autocast", "x, m, w", MIXED, AUTOCAST)
+
+
+@case
+def autocast_that_is_left_by_an_error() -> Made:
+    def program(x: Any) -> Any:
+        try:
+            with torch.autocast("cpu", torch.bfloat16):
+                y = x @ x.t()
+                if x.sum() > 0:
+                    raise ValueError
+        except ValueError:
+            return y, x @ x.t()
+        return y.float() + x @ x.t()
+
+    return program, calls_of(lambda: (grid(),), lambda: (-grid(4) - 3,))
+
+
+@case
+def autocast_within_autocast() -> Made:
+    def program(x: Any) -> Any:
+        with torch.autocast("cpu", torch.bfloat16):
+            y = x @ x.t()
+            with torch.autocast("cpu", enabled=False):
+                z = x @ x.t() + y.float()
+            return y, z, torch.sort(x.t() @ z.to(x.dtype)).values
+
+    return program, calls_of(lambda: (grid(),), lambda: (grid(4),))

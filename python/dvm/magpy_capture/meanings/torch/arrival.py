@@ -22,6 +22,7 @@ OPERATIONS = (
     "grad_modes",
     "settings",
     "outputs",
+    "autocast",
 )
 NAME = f"{__package__}.operations"
 
@@ -69,6 +70,7 @@ def leaves() -> list[Any]:
     functions = [*FUNCTIONS, *ITERATED, *LOOKED_UP, *_methods(), *called]
     kept_out = [
         *sys.modules[f"{NAME}.grad_modes"].MANAGERS,
+        *sys.modules[f"{NAME}.autocast"].MANAGERS,
         *sys.modules[f"{NAME}.elementwise"].IN_PYTHON,
     ]
     return [*kept_out, *_tags(), *(each for each in functions if _is_of_torch(each))]

@@ -19,13 +19,19 @@ PLAIN: dict[str, Any] = {
     "is_grad_enabled": None,
     "is_inference_mode_enabled": None,
     "get_default_dtype": None,
-    "is_autocast_enabled": False,
+    "is_autocast_enabled": None,
+    "get_autocast_dtype": None,
     "_C._len_torch_function_stack": 0,
     "_C._len_torch_dispatch_stack": 0,
     "_C._functorch.maybe_current_level": None,
     "_C._get_tracing_state": None,
 }
-FREE = frozenset({"is_grad_enabled", "is_inference_mode_enabled", "get_default_dtype"})
+FREE = frozenset(
+    {"is_grad_enabled", "is_inference_mode_enabled", "get_default_dtype"}
+    | {"is_autocast_enabled", "get_autocast_dtype"}
+)
+#: those that are asked for this machine's processor
+OF_DEVICE = ("is_autocast_enabled", "get_autocast_dtype")
 
 
 @functools.cache
@@ -33,7 +39,8 @@ def questions() -> tuple[Any, ...]:
     """The functions of PyTorch that say so."""
     torch = sys.modules["torch"]
     asked = {name: operator.attrgetter(name)(torch) for name in PLAIN}
-    asked["is_autocast_enabled"] = functools.partial(torch.is_autocast_enabled, "cpu")
+    for name in OF_DEVICE:
+        asked[name] = functools.partial(asked[name], "cpu")
     return tuple(asked.values())
 
 
@@ -44,7 +51,19 @@ class TorchModes(TorchPart):
 
     def __init__(self) -> None:
         self.without = 0  # managers that keep none, which are open
+        self.autocasts: list[Any] = []  # their dtypes, of those that are open
         self._kept_at_entry: bool | None = None
+
+    @property
+    def autocast_at_entry(self) -> Any:
+        """The dtype of the mode that the call is made under; None: there is none."""
+        torch = sys.modules["torch"]
+        return torch.get_autocast_dtype("cpu") if torch.is_autocast_enabled("cpu") else None
+
+    @property
+    def autocast(self) -> Any:
+        """The same where the lowering is."""
+        return self.autocasts[-1] if self.autocasts else self.autocast_at_entry
 
     @property
     def kept_at_entry(self) -> bool:

@@ -48,6 +48,19 @@ def without_gradients(function: Any) -> Any:
     return called
 
 
+@functools.cache
+def under_autocast(function: Any, dtype: Any) -> Any:
+    """The function as it is within torch.autocast of that dtype, or within a disabled one."""
+
+    @functools.wraps(function)
+    def called(*args: Any, **kwargs: Any) -> Any:
+        enabled = dtype is not None
+        with sys.modules["torch"].autocast("cpu", dtype, enabled, cache_enabled=False):
+            return function(*args, **kwargs)
+
+    return called
+
+
 #: what a tensor says by that it is a buffer, whatever its class is
 IS_BUFFER = "_is_buffer"
 #: (kind of operator, operator of the language) -> what it means; filled by `operations`
@@ -140,6 +153,8 @@ class TorchRules(TorchPart):
         meaning = OPERATORS.get((kind, name))
         if meaning is None:
             raise refuse(reasons.OPERATOR, name, describe(operands[0]))
+        if name == "@":
+            operands = self.given("matmul", operands)
         made: Abstract = meaning(self.meanings.holder(meaning), *operands, seen=seen)
         if in_place:
             return self.write(operands[0], made, operands[1:])
@@ -172,7 +187,21 @@ class TorchRules(TorchPart):
     def as_called(self, function: Any) -> Any:
         """The call keeps no gradients where the program's does not."""
         without = self.torch_modes.kept_at_entry and not self.torch_modes.keeps_gradients
+        dtype = self.torch_modes.autocast
+        if dtype != self.torch_modes.autocast_at_entry:
+            function = under_autocast(function, dtype)
         return without_gradients(function) if without else function
+
+    def given(self, name: str, arguments: list[Abstract]) -> list[Abstract]:
+        """Arguments of a function with a meaning, as modes of the program cast them."""
+        dtype = self.torch_modes.autocast
+        if dtype is None:
+            return arguments
+        own: Any = sys.modules[f"{__package__}.operations.autocast"]
+        if name.rpartition(".")[2] not in own.LOWERED:
+            return arguments
+        cast = own.lowered_argument
+        return [cast(self.meanings.holder(cast), each, dtype) for each in arguments]
 
     def write(
         self, target: Abstract, value: Abstract, operands: SequenceOf[Abstract] = ()

@@ -7,7 +7,10 @@ from typing import Any
 
 import torch
 
+from dvm import reasons
 from dvm.magpy_capture.meanings.torch.layer import TorchPart
+from dvm.magpy_capture.path.program import describe
+from dvm.magpy_capture.path.spec import refuse
 from dvm.magpy_capture.registry import attributes_of, entered, means, methods_of
 from dvm.magpy_capture.values import Abstract, Literal, Method
 
@@ -39,7 +42,9 @@ def enter(lower: TorchPart, _manager: NoGrad) -> Abstract:
 
 
 @methods_of(NoGrad)
-def leave(lower: TorchPart, _manager: NoGrad, *_call: Any) -> Abstract:
-    """`__exit__`, which is the one method that it has here."""
+def leave(lower: TorchPart, manager: NoGrad, name: str, *_call: Any) -> Abstract:
+    """`__exit__`: of a `with`, which has entered it."""
+    if name != "__exit__":
+        raise refuse(reasons.CALL_METHOD, name, describe(manager))
     lower.torch_modes.without -= 1
     return NONE
