@@ -192,7 +192,7 @@ def writes(function: Any) -> bool:
     return any(library.writes(function) for library in LIBRARIES)
 
 
-def counts_writes(function: Any) -> bool:
+def is_count_of_writes(function: Any) -> bool:
     """Whether a library counts writes by it that were not made one by one."""
     return function is not None and any(function is each.count_writes for each in LIBRARIES)
 

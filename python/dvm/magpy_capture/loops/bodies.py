@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dvm import reasons
-from dvm.magpy_capture.libraries import counts_writes
+from dvm.magpy_capture.libraries import is_count_of_writes
 from dvm.magpy_capture.loops.looks import (
     CHANGES,
     ELSEWHERE,
@@ -135,7 +135,7 @@ class LoopBody:
                 lent.add(rest[0])
             elif name in ("copyto", "set_item", "put", "lend"):
                 self._write(origins[rest[0]], variables)
-            elif name == "effect" and counts_writes(function_of(made[rest[1]])):
+            elif name == "effect" and is_count_of_writes(function_of(made[rest[1]])):
                 self._write(origins[rest[2][0]], variables)
             elif name == "effect":
                 self._call(rest, made, origins, variables)
