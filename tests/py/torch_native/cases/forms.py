@@ -142,3 +142,17 @@ def a_tensor_that_says_it_is_a_buffer() -> Made:
         return (x,)
 
     return program, calls_of(lambda: (grid(),), marked), lambda: module
+
+
+@case
+def a_complex_buffer_within_a_module() -> Made:
+    """Positions that turn with the place, as Llama's first model has them."""
+    turns = torch.polar(torch.ones(8, 2), torch.arange(16.0).reshape(8, 2))
+
+    def program(x: Any) -> Any:
+        pairs = torch.view_as_complex(x.reshape(*x.shape[:-1], -1, 2))
+        assert pairs.dim() == 2
+        turned = pairs * turns[: x.shape[0]]
+        return torch.view_as_real(turned).flatten(1) + x, pairs.numel()
+
+    return program, calls_of(lambda: (grid(3, 4),), lambda: (grid(5, 4),), lambda: (grid(1, 4),))

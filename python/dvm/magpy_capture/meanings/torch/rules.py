@@ -198,7 +198,10 @@ class TorchRules(TorchPart):
         if dtype is None:
             return arguments
         own: Any = sys.modules[f"{__package__}.operations.autocast"]
-        if name.rpartition(".")[2] not in own.LOWERED:
+        name = name.rpartition(".")[2]
+        if name in own.LEFT:
+            raise refuse(reasons.TORCH_FORM, name, "is_autocast_enabled")
+        if name not in own.LOWERED:
             return arguments
         cast = own.lowered_argument
         return [cast(self.meanings.holder(cast), each, dtype) for each in arguments]

@@ -21,7 +21,9 @@ from dvm.magpy_capture.values import Abstract, Literal, Method, Tensor, resolve
 
 #: functions that are computed in the lower dtype (aten/src/ATen/autocast_mode.h), of those that
 #: have a meaning
-LOWERED = frozenset("linear matmul mm bmm addmm baddbmm scaled_dot_product_attention".split())
+LOWERED = frozenset("linear matmul mm bmm addmm baddbmm".split())
+#: whose result lies as its kernel for that dtype has it: torch's own call
+LEFT = frozenset({"scaled_dot_product_attention"})
 #: dtypes of what is cast
 CAST = frozenset({"float32", "float16", "bfloat16"})
 #: what the recorder does not enter
@@ -76,4 +78,4 @@ def lowered_argument(lower: TorchPart, value: Abstract, dtype: torch.dtype) -> A
     return cast(lower, x, dtype) if isinstance(x, Tensor) and x.dtype in CAST else value
 
 
-__all__ = ["LOWERED", "lowered_argument"]
+__all__ = ["LEFT", "LOWERED", "lowered_argument"]

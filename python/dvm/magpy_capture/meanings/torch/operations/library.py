@@ -107,7 +107,7 @@ class Torch:
     generators: tuple[type, ...] = ()
     pure_methods = Methods(lambda known: not known.written)
     writing_methods = Methods(lambda known: bool(known.written))
-    own_methods = NOTHING
+    own_methods = frozenset({"dim", "numel", "size", "is_complex", "is_floating_point"})
     facts = (torch.finfo, torch.iinfo, torch.device)
     function_types: tuple[type, ...] = ()
 

@@ -187,7 +187,9 @@ def has_torch_function(lower: TorchPart, *given: Abstract, seen: Any) -> Literal
     for each in given:
         parts = lower.containers.elements(each) if isinstance(each, Sequence) else [each]
         for part in map(resolve, parts):
+            held = getattr(part, "object", None)
             known = isinstance(part, (Tensor, Size)) or is_none(part)
-            if not known and not isinstance(getattr(part, "object", None), (int, float, bool)):
+            known = known or isinstance(held, (int, float, bool)) or type(held) is torch.Tensor
+            if not known:
                 raise refuse(reasons.TORCH_FORM, "a function of torch", describe(part))
     return Literal(False)
