@@ -146,6 +146,7 @@ py::dict record(const py::object& function, const py::args& args, const py::kwar
   }
   py::dict recording = to_python(call.record->data());
   const core::ReferenceGraph references(call.record->data(), capture::PythonObjects());
+  recording["looked_at"] = call.record->looked_at();
   recording["guard_nodes"] = references.guard_nodes();
   recording["mock_nodes"] = references.mock_nodes();
   recording["nanoseconds"] = spent.count();

@@ -182,3 +182,12 @@ def test_what_is_no_function_is_told_what_to_do() -> None:
         dvm.compile(staticmethod(normalise))
     with pytest.raises(TypeError, match="not the class dict: compile its methods"):
         dvm.compile(dict)
+
+
+def test_a_path_on_which_a_call_was_given_up_is_not_said_to_be_taken() -> None:
+    f = dvm.compile(evaluates)
+    for _ in range(2):
+        report = dvm.explain(f)(X)
+        assert (report.outcome, report.path) == ("fallback", 0)
+        assert "taken by this call" not in str(report)
+        assert "where this call was given up" in str(report)

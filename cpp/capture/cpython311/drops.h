@@ -9,30 +9,46 @@
 namespace dvm::capture {
 
 // What an instruction drops.
-enum class Drops : uint8_t { nothing, local, top, operands, changed, called, iterator, anything };
+enum class Drops : uint8_t {
+  nothing,
+  local,
+  top,
+  operands,
+  changed,
+  called,
+  iterated,
+  iterator,
+  unpacked,
+  stored,
+  anything
+};
+
+// What one may do that is about to run: drop an object that is held, change a container.
+struct Effects {
+  bool drops = false, changes = false;
+};
 
 struct DropTable {
   std::array<Drops, 256> of;
 };
 extern const DropTable kDrops;
 
-// Whether one that drops something may drop one of these objects, itself or by the code that it
-// runs, when it is about to run.
-bool may_drop_held(Drops drops, const DvmFrameView& f, const Lifetimes& lifetimes);
+// ... to these objects, itself or by the code that it runs.
+Effects effects_on_held(Drops drops, const DvmFrameView& f, const Lifetimes& lifetimes);
 
-inline bool may_drop(const DvmFrameView& f, const Lifetimes& lifetimes) {
+inline Effects effects_of(const DvmFrameView& f, const Lifetimes& lifetimes) {
   const Drops drops = kDrops.of[static_cast<uint8_t>(f.opcode)];
-  if (drops == Drops::nothing) return false;
+  if (drops == Drops::nothing) return {};
   if (drops == Drops::local) {
     PyObject* const old = f.locals[f.oparg];
-    if (old == nullptr || is_number_or_text(old)) return false;
+    if (old == nullptr || is_number_or_text(old)) return {};
   }
-  return drops == Drops::anything || may_drop_held(drops, f, lifetimes);
+  return effects_on_held(drops, f, lifetimes);
 }
 
 // Tells the record what the instruction drops that is about to run: old values of places, and what
-// is only on the stack.
-void tell_dropped(const DvmFrameView& f, Record& record);
+// is only on the stack. Whether that has to be looked at.
+bool tell_dropped(const DvmFrameView& f, Record& record);
 
 // Throws Unkeepable for functions that show how long objects live and who holds them, which
 // a recording changes.

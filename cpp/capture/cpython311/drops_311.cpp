@@ -4,6 +4,7 @@
 #include "capture/cpython311/drops.h"
 #include "capture/library/library.h"
 #include "capture/record/old_values.h"
+#include "capture/record/turns_left.h"
 #include "opcode.h"
 
 namespace dvm::capture {
@@ -58,6 +59,11 @@ int on_stack(Drops drops) {
   return drops == Drops::operands || drops == Drops::changed ? 2 : 0;
 }
 
+// What it holds it gives one by one, and no code of the program runs.
+bool is_plain_sequence(PyObject* object) {
+  return PyList_CheckExact(object) || PyTuple_CheckExact(object);
+}
+
 constexpr DropTable drop_table() {
   DropTable table{};
   table.of.fill(Drops::anything);
@@ -77,7 +83,10 @@ constexpr DropTable drop_table() {
   }
   table.of[BINARY_OP] = Drops::changed;
   table.of[CALL] = Drops::called;
+  table.of[GET_ITER] = Drops::iterated;
   table.of[FOR_ITER] = Drops::iterator;
+  table.of[UNPACK_SEQUENCE] = Drops::unpacked;
+  table.of[STORE_SUBSCR] = Drops::stored;
   return table;
 }
 
@@ -85,7 +94,8 @@ constexpr DropTable drop_table() {
 
 constinit const DropTable kDrops = drop_table();
 
-bool may_drop_held(Drops kind, const DvmFrameView& f, const Lifetimes& lifetimes) {
+Effects effects_on_held(Drops kind, const DvmFrameView& f, const Lifetimes& lifetimes) {
+  constexpr Effects kAnything = {true, true};
   const auto drops = [&](PyObject* object, Py_ssize_t references) {
     return object != nullptr && !is_number_or_text(object) &&
            lifetimes.has_others_at_most(object, references);
@@ -93,32 +103,54 @@ bool may_drop_held(Drops kind, const DvmFrameView& f, const Lifetimes& lifetimes
   PyObject* const* const end = f.stack + f.depth;
   switch (kind) {
     case Drops::nothing:
-      return false;
+      return {};
     case Drops::local:
-      return drops(f.locals[f.oparg], 1);
-    case Drops::top:
-      return f.depth < 1 || drops(end[-1], 1);
+      return {drops(f.locals[f.oparg], 1)};
+    case Drops::top:  // an attribute may be code
+      if (f.depth < 1) return kAnything;
+      return {drops(end[-1], 1), runs_code(end[-1])};
     case Drops::changed:  // by `*=` a list may lose its items
-      if (f.depth < 2 || (f.oparg >= NB_INPLACE_ADD && !is_mute(end[-2]))) return true;
+      if (f.depth < 2 || (f.oparg >= NB_INPLACE_ADD && !is_mute(end[-2]))) return kAnything;
       [[fallthrough]];
     case Drops::operands: {
-      if (f.depth < 2 || runs_code(end[-1]) || runs_code(end[-2])) return true;
+      if (f.depth < 2 || runs_code(end[-1]) || runs_code(end[-2])) return kAnything;
       const Py_ssize_t references = end[-1] == end[-2] ? 2 : 1;
-      return drops(end[-1], references) || drops(end[-2], references);
+      return {drops(end[-1], references) || drops(end[-2], references)};
     }
     case Drops::called: {  // Python's functions take over what they are given
       PyObject* const* const callee = called_by(f);
-      return callee == nullptr || !PyFunction_Check(*callee);
+      return callee != nullptr && PyFunction_Check(*callee) ? Effects() : kAnything;
     }
-    case Drops::iterator:  // that comes to its end
-      return f.depth < 1 || !Py_IS_TYPE(end[-1], &PyRangeIter_Type);
+    case Drops::iterated:  // the iterator has it
+      return f.depth > 0 && is_plain_sequence(end[-1]) ? Effects() : kAnything;
+    case Drops::iterator: {  // that comes to its end, or hands out what only it has
+      if (f.depth < 1) return kAnything;
+      if (Py_IS_TYPE(end[-1], &PyRangeIter_Type)) return {};
+      const int64_t left = turns_left(end[-1]);
+      const bool is_plain =
+          Py_IS_TYPE(end[-1], &PyListIter_Type) || Py_IS_TYPE(end[-1], &PyTupleIter_Type);
+      return left < 0 ? kAnything : Effects{left == 0 || !is_plain};
+    }
+    case Drops::unpacked:
+      return f.depth > 0 && is_plain_sequence(end[-1]) ? Effects{drops(end[-1], 1)} : kAnything;
+    case Drops::stored: {  // value, list, index
+      if (f.depth < 3 || !PyList_CheckExact(end[-2]) || !PyLong_CheckExact(end[-1])) {
+        return kAnything;
+      }
+      const Py_ssize_t size = PyList_GET_SIZE(end[-2]);
+      Py_ssize_t place = PyLong_AsSsize_t(end[-1]);
+      if (PyErr_Occurred()) PyErr_Clear();
+      if (place < 0) place += size;
+      if (place < 0 || place >= size) return kAnything;  // it raises
+      return {drops(PyList_GET_ITEM(end[-2], place), 1) || drops(end[-2], 1), true};
+    }
     case Drops::anything:
       break;
   }
-  return true;
+  return kAnything;
 }
 
-void tell_dropped(const DvmFrameView& f, Record& record) {
+bool tell_dropped(const DvmFrameView& f, Record& record) {
   OldValues old;
   PyObject* const* const end = f.stack + f.depth;
   const auto name = [&] { return PyTuple_GET_ITEM(f.code->co_names, f.oparg); };
@@ -160,7 +192,7 @@ void tell_dropped(const DvmFrameView& f, Record& record) {
   }
   for (int i = 1; i <= std::min(of_stack, f.depth); ++i) old.add(end[-i]);
   if (PyErr_Occurred()) PyErr_Clear();
-  record.drop(old.values());
+  return record.drop(old.values());
 }
 
 void refuse_look(PyObject* callee) {

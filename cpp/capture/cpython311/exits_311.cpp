@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <memory>
 
 #include "capture/cpython311/exits.h"
 #include "capture/cpython311/frame_view.h"
@@ -70,6 +71,23 @@ PyObject* bound(const DvmScopes& scopes, PyObject* name) {
   return found != nullptr ? found : PyDict_GetItemWithError(scopes.builtins, name);
 }
 
+using Asked = std::optional<std::vector<PyObject*>>;
+
+// The code object keeps the answer, and has it freed when it dies; its names live as long.
+const Asked& asked_of(PyCodeObject* code) {
+  static const Py_ssize_t place =
+      _PyEval_RequestCodeExtraIndex([](void* kept) { delete static_cast<Asked*>(kept); });
+  auto* const object = reinterpret_cast<PyObject*>(code);
+  void* kept = nullptr;
+  if (place < 0 || _PyCode_GetExtra(object, place, &kept) < 0) made(nullptr);
+  if (kept == nullptr) {
+    auto found = std::make_unique<Asked>(asked_by_exit(code));
+    if (_PyCode_SetExtra(object, place, found.get()) < 0) made(nullptr);
+    kept = found.release();
+  }
+  return *static_cast<Asked*>(kept);
+}
+
 }  // namespace
 
 std::optional<std::vector<PyObject*>> asked_by_exit(PyCodeObject* code) {
@@ -79,7 +97,7 @@ std::optional<std::vector<PyObject*>> asked_by_exit(PyCodeObject* code) {
 }
 
 bool lets_exit_pass(PyObject* generator) {
-  const auto names = asked_by_exit(reinterpret_cast<PyGenObject*>(generator)->gi_code);
+  const Asked& names = asked_of(reinterpret_cast<PyGenObject*>(generator)->gi_code);
   DvmScopes scopes;
   if (!names || !dvm_generator_scopes(generator, &scopes)) return false;
   return std::ranges::all_of(*names, [&](PyObject* name) {

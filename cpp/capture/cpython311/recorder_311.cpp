@@ -47,7 +47,9 @@ class Recorder {
         guarded(frame, [&] {
           check_nothing_in_flight();
           end_dropped();
-          if (std::exchange(may_have_dropped_, false)) record_.check_dropped();
+          if (std::exchange(may_have_.drops, false)) {
+            record_.check_dropped(std::exchange(may_have_.changes, false));
+          }
           if (!record_.aborted()) before_opcode(frame, *top);
         });
       }
@@ -60,7 +62,7 @@ class Recorder {
     }
     const int status =
         top ? forward_from(frame, *top, what, argument) : forward(frame, what, argument);
-    if (what == PyTrace_RETURN || what == PyTrace_EXCEPTION) may_have_dropped_ = true;
+    if (what == PyTrace_RETURN || what == PyTrace_EXCEPTION) may_have_ = {true, true};
     if (status == 0 && !record_.aborted() && !finished_) {
       guarded(frame, [&] { on_frame(frame, what, argument); });
       if (finished_) guarded(frame, [&] { leave(frame); });
@@ -132,9 +134,10 @@ class Recorder {
       return;
     }
     top.frame.before_opcode(f);
-    if (!may_drop(f, record_.lifetimes())) return;
-    may_have_dropped_ = true;
-    tell_dropped(f, record_);
+    const Effects effects = effects_of(f, record_.lifetimes());
+    may_have_.drops |= effects.drops;
+    may_have_.changes |= effects.changes;
+    if (effects.drops || effects.changes) may_have_.drops |= tell_dropped(f, record_);
   }
 
   // Whether nothing but its own frames would miss the trace events of some turns. Each of these was
@@ -548,8 +551,8 @@ class Recorder {
   std::vector<Shadow> spare_;                        // of frames that are over
   std::vector<NodeId> enter_operands_;               // of one event; a member for its memory's sake
   bool unkeepable_ = false;
-  bool may_have_dropped_ = true;  // the last instruction, something that the recording holds
-  std::optional<Bounce> bounce_;  // of the event of the frame on top, if it is of that still
+  Effects may_have_ = {true, true};  // to what the recording holds, since that was looked at
+  std::optional<Bounce> bounce_;     // of the event of the frame on top, if it is of that still
   SkippedTurns skipped_;
   // And not finished yet: those that are in turn, last first. They live until then, whatever the
   // recording lets go.

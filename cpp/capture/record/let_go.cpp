@@ -57,10 +57,11 @@ Ref with_stand_ins(PyObject* snapshot, const Objects& dropped, StandIns& stand_i
 
 // References to what is dropped, in the order in which they are let go: what the program has
 // dropped before is gone by now. What something else of it holds comes first, so that it dies when
-// and as that lets it go; then copies of containers.
+// and as that lets it go; then copies of containers, but for those that are the last to have what
+// they show.
 class Dropped {
  public:
-  enum class Turn : uint8_t { held_by_others, copy, last };
+  enum class Turn : uint8_t { held_by_others, copy, last_copy, last };
 
   void add(PyObject* reference, int64_t death, Turn turn) {
     all_.push_back({death, turn, Ref::steal(reference)});
@@ -87,7 +88,9 @@ PyTypeObject* dropped_type() {
   return type;
 }
 
-void Record::check_dropped() {
+void Record::check_dropped(bool may_have_changed) {
+  if (may_have_changed) looked_at_ += lifetimes_.compare();
+  looked_at_ += lifetimes_.watched();
   if (!lifetimes_.any_dropped()) return;
   const Objects dropped = lifetimes_.look();
   if (dropped.empty()) return;
@@ -97,6 +100,7 @@ void Record::check_dropped() {
 
 void Record::leave_frame(std::span<PyObject* const> variables) {
   drop(variables);
+  looked_at_ += lifetimes_.compare();
   if (const Objects dropped = lifetimes_.look_without(variables); !dropped.empty()) let_go(dropped);
 }
 
@@ -116,8 +120,11 @@ void Record::let_go(const Objects& dropped) {
         object, lifetimes_.death_of(object),
         lifetimes_.is_within(object) ? Dropped::Turn::held_by_others : Dropped::Turn::last);
   };
+  Objects outer = dropped;
+  for (PyObject* const object : held_by_others(dropped)) outer.erase(object);
   const auto take_copy = [&](PyObject* container, Ref copy) {
-    references.add(copy.release(), lifetimes_.death_of(container), Dropped::Turn::copy);
+    const auto turn = holds_any(copy.get(), outer) ? Dropped::Turn::last_copy : Dropped::Turn::copy;
+    references.add(copy.release(), lifetimes_.death_of(container), turn);
   };
   std::unordered_map<core::HostHandle, PyObject*> replaced;
   for (auto& [container, snapshot] : snapshots_) {

@@ -172,6 +172,19 @@ bool holds_any(PyObject* container, const std::unordered_set<PyObject*>& objects
   return search.found;
 }
 
+std::unordered_set<PyObject*> held_by_others(const std::unordered_set<PyObject*>& objects) {
+  struct Search {
+    const std::unordered_set<PyObject*>& objects;
+    std::unordered_set<PyObject*> found{};
+  } search{objects};
+  const Visit look = [](PyObject* object, void* data) {
+    auto* const s = static_cast<Search*>(data);
+    if (s->objects.contains(object)) s->found.insert(object);
+  };
+  for (PyObject* const object : objects) visit_contents(object, look, &search);
+  return std::move(search.found);
+}
+
 Lifetimes::Held& Lifetimes::add_held(PyObject* object) {
   const auto link = [this](Held& held) {
     Held*& first = table_[place_of(held.object, table_.size())];
@@ -202,33 +215,126 @@ void Lifetimes::stop_watching(Held& held) {
 
 // Something that only dvm has holds the object. What holds it may be changed by a weak reference's
 // callback, so that this needs a reference of its own.
-void Lifetimes::count(PyObject* object) {
+void Lifetimes::count_reference(PyObject* object) {
   Held* const found = find(object);
   if (found == nullptr && is_mute(object)) return;
   Held& known = found ? *found : add_held(object);
   if (!known.own) Py_INCREF(object);
-  add(object, known, known.own ? 1 : 2);
+  add(known, known.own ? 1 : 2);
   known.own = has_own_ = true;
 }
 
 void Lifetimes::hold_contents(PyObject* container) {
   visit_contents(
-      container, [](PyObject* object, void* self) { static_cast<Lifetimes*>(self)->count(object); },
+      container,
+      [](PyObject* object, void* self) { static_cast<Lifetimes*>(self)->count_reference(object); },
       this);
 }
 
 void Lifetimes::forget_contents(PyObject* container) {
   const Visit forget = [](PyObject* object, void* data) {
     auto* const self = static_cast<Lifetimes*>(data);
-    if (Held* const held = self->find(object)) self->add(object, *held, -1);
+    if (Held* const held = self->find(object)) self->add(*held, -1);
   };
   visit_contents(container, forget, this);
+}
+
+bool Lifetimes::Trusted::has_same() const {
+  if (PyDict_CheckExact(container)) {
+    return reinterpret_cast<PyDictObject*>(container)->ma_version_tag == version;
+  }
+  PyObject** const now = reinterpret_cast<PyListObject*>(container)->ob_item;
+  return PyList_GET_SIZE(container) == std::ssize(elements) &&
+         (elements.empty() ||
+          std::memcmp(now, elements.data(), elements.size() * sizeof(PyObject*)) == 0);
+}
+
+void Lifetimes::trust_element(Held* held) {
+  if (held == nullptr) return;
+  ++held->trusted;
+  stop_watching(*held);
+}
+
+void Lifetimes::doubt_element(Held* held) {
+  if (held == nullptr) return;
+  --held->trusted;
+  watch(*held);
+}
+
+void Lifetimes::trust(PyObject* container) {
+  constexpr Py_ssize_t kFewest = 16;  // elements; fewer are looked at as fast
+  Held* const held = find(container);
+  if (held == nullptr) return;
+  Trusted added{container, held};
+  if (PyList_CheckExact(container) && PyList_GET_SIZE(container) >= kFewest) {
+    take_changes(added);
+  } else if (PyDict_CheckExact(container) && PyDict_GET_SIZE(container) >= kFewest) {
+    added.version = reinterpret_cast<PyDictObject*>(container)->ma_version_tag;
+    Py_ssize_t position = 0;
+    for (PyObject *key, *value; PyDict_Next(container, &position, &key, &value);) {
+      for (PyObject* const object : {key, value}) {
+        if (Held* const found = find(object)) added.contents.push_back(found);
+      }
+    }
+    for (Held* const each : added.contents) trust_element(each);
+  }
+  const bool has_any = std::ranges::any_of(added.contents, [](Held* each) { return each; });
+  if (has_any) trusted_.push_back(std::move(added));
+}
+
+// What a list has by now: trusted before what it had no more is doubted, for much of that moved.
+void Lifetimes::take_changes(Trusted& list) {
+  PyObject** const now = reinterpret_cast<PyListObject*>(list.container)->ob_item;
+  const auto size = static_cast<size_t>(PyList_GET_SIZE(list.container));
+  std::vector<Held*> doubted;
+  for (size_t i = size; i < list.contents.size(); ++i) doubted.push_back(list.contents[i]);
+  list.elements.resize(size);
+  list.contents.resize(size);
+  for (size_t i = 0; i < size; ++i) {
+    if (list.elements[i] == now[i]) continue;
+    doubted.push_back(list.contents[i]);
+    list.elements[i] = now[i];
+    list.contents[i] = find(now[i]);
+    trust_element(list.contents[i]);
+  }
+  for (Held* const each : doubted) doubt_element(each);
+}
+
+template <typename Lost>
+void Lifetimes::doubt(Lost lost) {
+  std::vector<Trusted> doubted;
+  std::erase_if(trusted_, [&](Trusted& each) {
+    if (!lost(each)) return false;
+    doubted.push_back(std::move(each));
+    return true;
+  });
+  for (const Trusted& container : doubted) {
+    for (Held* const each : container.contents) doubt_element(each);
+  }
+}
+
+int64_t Lifetimes::compare() {
+  int64_t compared = 0;
+  bool any_lost = false;
+  for (Trusted& each : trusted_) {
+    compared += std::ssize(each.elements);
+    if (each.is_there() && each.has_same()) continue;
+    const bool is_list = each.is_there() && PyList_CheckExact(each.container);
+    if (is_list) {
+      take_changes(each);
+    } else {
+      any_lost = true;
+    }
+  }
+  if (any_lost) doubt([](const Trusted& each) { return !each.is_there() || !each.has_same(); });
+  return compared;
 }
 
 std::unordered_set<PyObject*> Lifetimes::look() {
   std::unordered_set<PyObject*> telling;
   ++looks_;
   while (any_dropped()) {
+    doubt([](const Trusted& each) { return !each.is_there(); });
     for (size_t i = 0; i < watched_.size();) {
       const auto [object, ours, held] = watched_[i];
       if (Py_REFCNT(object) > ours) {
@@ -248,7 +354,7 @@ std::unordered_set<PyObject*> Lifetimes::look() {
 std::unordered_set<PyObject*> Lifetimes::look_without(std::span<PyObject* const> references) {
   const auto add_to_each = [&](Py_ssize_t count) {
     for (PyObject* const object : references) {
-      if (Held* const held = find(object)) add(object, *held, count);
+      if (Held* const held = find(object)) add(*held, count);
     }
   };
   add_to_each(1);
@@ -315,6 +421,7 @@ std::vector<Ref> Lifetimes::let_go(const std::unordered_set<PyObject*>& objects)
 void Lifetimes::clear() {
   if (held_.empty()) return;
   watched_.clear();
+  trusted_.clear();
   std::ranges::fill(table_, nullptr);
   const auto held = std::exchange(held_, {});
   if (!std::exchange(has_own_, false)) return;

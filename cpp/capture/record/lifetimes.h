@@ -7,7 +7,9 @@
 // dying, and holds nothing that can, is not even looked at: numbers, text, plain arrays.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <cstring>
 #include <deque>
 #include <span>
 #include <unordered_set>
@@ -43,13 +45,20 @@ class Lifetimes {
   // reference to it is about to be dropped.
   void hold(PyObject* object) {
     if (object == nullptr || is_number_or_text(object)) return;
-    if (Held* const known = find(object)) return add(object, *known, 1);
-    if (!is_mute(object)) add(object, add_held(object), 1);
+    if (Held* const known = find(object)) return add(*known, 1);
+    if (!is_mute(object)) add(add_held(object), 1);
   }
   // dvm alone has this container, and with it references to what is in it; or it is about to let
   // go of it.
   void hold_contents(PyObject* container);
   void forget_contents(PyObject* container);
+  // The contents of this container are held: while the program has it, and it has them, they need
+  // not be looked at one by one. Of long lists, and dicts.
+  void trust(PyObject* container);
+  // Such containers may have changed: what they have by now counts. How many pointers that took.
+  int64_t compare();
+  // How many objects are looked at each time.
+  int64_t watched() const { return std::ssize(watched_); }
   // Whether the program has no more than so many references to an object of which dvm has some.
   bool has_others_at_most(PyObject* object, Py_ssize_t count) const {
     const Held* const held = find(object);
@@ -60,7 +69,7 @@ class Lifetimes {
     for (const Watched& each : watched_) {
       if (Py_REFCNT(each.object) <= each.ours) return true;
     }
-    return false;
+    return !std::ranges::all_of(trusted_, [](const Trusted& each) { return each.is_there(); });
   }
   // What of that it could tell to be still there; with what holds that and was dropped, too.
   std::unordered_set<PyObject*> look();
@@ -95,6 +104,7 @@ class Lifetimes {
     Py_ssize_t ours = 0;
     size_t place = kNowhere;  // among those that are watched
     int64_t died = 0;         // in which look; 0: not yet
+    int trusted = 0;          // how many trusted containers have it
     bool own = false;         // a reference is our own
   };
 
@@ -103,6 +113,19 @@ class Lifetimes {
     PyObject* object;
     Py_ssize_t ours;
     Held* held;
+  };
+
+  // A long list, or a dict, with what it had when it was last compared: while the program has the
+  // container, it has that. A dict that has changed, its version says, is not trusted any more.
+  struct Trusted {
+    PyObject* container;
+    const Held* held;
+    std::vector<PyObject*> elements = {};  // of a list
+    std::vector<Held*> contents = {};      // those of these, or of the dict, that are held, or null
+    uint64_t version = 0;                  // of a dict
+
+    bool is_there() const { return held->object == container && Py_REFCNT(container) > held->ours; }
+    bool has_same() const;
   };
 
   static size_t place_of(const PyObject* object, size_t places) {
@@ -116,25 +139,40 @@ class Lifetimes {
   }
   // Of one that is not held yet.
   Held& add_held(PyObject* object);
-  void count(PyObject* object);
-  void add(PyObject* object, Held& held, Py_ssize_t references) {
+  void count_reference(PyObject* object);
+  void add(Held& held, Py_ssize_t references) {
     held.ours += references;
     if (held.place != kNowhere) {
       watched_[held.place].ours = held.ours;
-    } else if (held.died == 0) {
-      held.place = watched_.size();
-      watched_.push_back({object, held.ours, &held});
+    } else {
+      watch(held);
     }
   }
+  void watch(Held& held) {
+    if (held.died != 0 || held.trusted > 0 || held.place != kNowhere || held.object == nullptr)
+      return;
+    held.place = watched_.size();
+    watched_.push_back({held.object, held.ours, &held});
+  }
+  // What containers had of which lost(container) says so: it is looked at again.
+  template <typename Lost>
+  void doubt(Lost lost);
+  void trust_element(Held* held);
+  void doubt_element(Held* held);
+  void take_changes(Trusted& list);
   void stop_watching(Held& held);
   void add_holders(std::unordered_set<PyObject*>& telling) const;
 
   std::deque<Held> held_;                              // where they stay
   std::vector<Held*> table_ = std::vector<Held*>(64);  // first of each place; a power of two
   std::vector<Watched> watched_;  // those that the program had when they were last looked at
+  std::vector<Trusted> trusted_;
   bool has_own_ = false;
   int64_t looks_ = 0;
 };
+
+// Those of these that others of them hold.
+std::unordered_set<PyObject*> held_by_others(const std::unordered_set<PyObject*>& objects);
 
 // Whether a container holds one of these.
 bool holds_any(PyObject* container, const std::unordered_set<PyObject*>& objects);

@@ -245,6 +245,7 @@ void Record::take_snapshot(SeenNode& node) {
                     : is_deque(container)     ? made(PySequence_Tuple(container))
                                               : made(PyFrozenSet_New(container));
     lifetimes_.hold_contents(found->second.get());
+    lifetimes_.trust(container);
   }
   node.snapshot = found->second.get();
 }

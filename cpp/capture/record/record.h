@@ -144,12 +144,17 @@ class Record {
     lifetimes_.hold(object);
   }
   // Throws where the program could see that something which it has dropped is still there, and has
-  // let go of that.
-  void check_dropped();
+  // let go of that. may_have_changed: containers, since this was last asked.
+  void check_dropped(bool may_have_changed = true);
+  // How many objects that took so far.
+  int64_t looked_at() const { return looked_at_; }
   // These references are about to be dropped, and what they are the last ones to is let go in its
   // order, with what the recording has of it.
-  void drop(std::span<PyObject* const> references) {
-    for (PyObject* const holder : lifetimes_.holders_among(references)) keep(holder);
+  // Whether there are any.
+  bool drop(std::span<PyObject* const> references) {
+    const std::vector<PyObject*> holders = lifetimes_.holders_among(references);
+    for (PyObject* const holder : holders) keep(holder);
+    return !holders.empty();
   }
   // A frame is about to be left, and what only its variables have is dropped in their order.
   void leave_frame(std::span<PyObject* const> variables);
@@ -189,7 +194,7 @@ class Record {
   core::Recording data_;
   Limits limits_;
   bool stopped_ = false, is_left_within_skipped_ = false;
-  int64_t skipped_ = 0, watched_ = 0;
+  int64_t skipped_ = 0, watched_ = 0, looked_at_ = 0;
   Ends ends_;
   std::unordered_set<PyObject*> ending_;  // generators that do
   Endings endings_;

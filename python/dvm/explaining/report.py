@@ -31,7 +31,7 @@ class Report:
     summary: what happened, in one sentence.
     outcome: "hit", "captured", "fallback", "split" (it ran in parts), "drop" or "refused" (the
         function is never compiled as a whole).
-    path: index into `paths` of the path taken; -1 if none was.
+    path: index into `paths` of the path taken, or on which the call was given up; -1 if of none.
     missed: why the call matched none of the paths there were before it, or why the path that it
         matched could not serve it (a drop); empty for a hit.
     hint: what to do about a refusal; empty otherwise.
@@ -232,9 +232,10 @@ def _lines(report: Report) -> list[str]:
     lines += map(_part_line, report.parts)
     for loop in report.loops:
         lines += _loop_lines(loop)
+    ran = report.outcome in ("hit", "captured")
+    met = ", taken by this call" if ran else ", where this call was given up"
     for index, path in enumerate(report.paths):
-        taken = ", taken by this call" if index == report.path else ""
-        lines.append(f"path {index} ({path['hits']} hits{taken})")
+        lines.append(f"path {index} ({path['hits']} hits{met * (index == report.path)})")
         lines += _fallback_lines(path) if path["reason"] else _compiled_lines(path, report.verbose)
     return lines
 

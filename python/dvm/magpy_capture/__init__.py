@@ -25,7 +25,8 @@ from dvm import _dvm
 from dvm.annotating import annotated_leaves, leaf_packages
 from dvm.magpy_capture.loops.histories import LoopHistories
 from dvm.magpy_capture.lower import lower as lower_recording
-from dvm.magpy_capture.meanings.numpy.tables import leaves
+from dvm.magpy_capture.meanings.numpy.tables import leaves as numpys_leaves
+from dvm.magpy_capture.meanings.python.leaves import leaves as pythons_leaves
 from dvm.magpy_capture.meanings.torch import arrival
 from dvm.magpy_capture.path.spec import NotCapturable, OutOfTime, PathSpec
 from dvm.magpy_capture.path.varying import ValueHistory
@@ -37,7 +38,7 @@ __all__ = ["NotCapturable", "OutOfTime", "PathSpec", "look_around", "lower", "re
 def refresh_leaves() -> None:
     """Tell the recorder which functions it must not enter, and which it passes over."""
     _dvm.set_leaf_packages(leaf_packages())
-    _dvm.set_leaves([*leaves(), *arrival.leaves(), *annotated_leaves()])
+    _dvm.set_leaves([*numpys_leaves(), *pythons_leaves(), *arrival.leaves(), *annotated_leaves()])
     _dvm.set_trampolines([(function, asks) for function, (asks, _) in TRAMPOLINES.items()])
 
 

@@ -103,3 +103,12 @@ def test_all_functions_are_compiled_in_some_form() -> None:
         ):
             never.add(identifier(row))
     assert never == REFUSED
+
+
+def test_an_index_without_axes_is_an_axis_of_a_view_beside_others_too() -> None:
+    """Where it is no place: `x[one, :, many]` is `x[1][:, many]`, and lies as that does."""
+    x, one, many = torch.arange(24.0).reshape(2, 3, 4), torch.tensor(1), torch.tensor([0, 1, 2])
+    compiled = dvm.compile(lambda x, one, many: x[one, :, many] * 2)
+    for _ in range(3):
+        assert torch.equal(compiled(x, one, many), x[one, :, many] * 2)
+    assert compiled.stats.hits == 2

@@ -8,25 +8,15 @@ is (an opaque call).
 
 from __future__ import annotations
 
-import collections
-import copy
-import enum
-import logging
 import sys
-import traceback
-import types
-import warnings
 from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
 from dvm import _dvm
-from dvm.magpy_capture.meanings.python.data_classes import LEAVES as DATA_CLASSES
-from dvm.magpy_capture.meanings.python.log_records import IS_ENABLED, LOGGING
-from dvm.magpy_capture.meanings.python.signatures import LEAVES as SIGNATURES
 from dvm.magpy_capture.registry import FUNCTIONS
-from dvm.magpy_capture.values.tables import DEFINING, ITERATOR, RANDOM
+from dvm.magpy_capture.values.tables import ITERATOR, RANDOM
 
 #: ufunc -> op of the graph
 UFUNCS: dict[np.ufunc, str] = {getattr(np, name): op for op, name in _dvm.ufunc_table}
@@ -120,22 +110,8 @@ def _limits() -> list[Any]:
 
 def _managers() -> list[Any]:
     """Those of `with` that dvm knows (contexts)."""
-    caught = warnings.catch_warnings
-    made = [
-        np.errstate,
-        np.geterr,
-        np.seterr,
-        caught,
-        warnings.simplefilter,
-        warnings.filterwarnings,
-    ]
-    made += [getattr(np.errstate, name) for name in ("__init__", "__enter__", "__exit__")]
-    made += [getattr(caught, name) for name in ("__init__", "__enter__", "__exit__")]
-    raises = getattr(sys.modules.get("pytest"), "raises", None)
-    if raises:
-        manager = type(raises(Exception))
-        made += [raises, manager.__enter__, manager.__exit__]
-    return [*made, traceback.clear_frames]
+    methods = [getattr(np.errstate, name) for name in ("__init__", "__enter__", "__exit__")]
+    return [np.errstate, np.geterr, np.seterr, *methods]
 
 
 def _walks() -> list[Any]:
@@ -144,7 +120,7 @@ def _walks() -> list[Any]:
 
 
 def leaves() -> Iterable[Any]:
-    """Callables that the tracer does not follow, for they have a meaning here."""
+    """Callables of NumPy's that the tracer does not follow, for they have a meaning here."""
     return [
         *(function for function in FUNCTIONS if is_numpys(function)),
         *OPAQUE,
@@ -154,13 +130,5 @@ def leaves() -> Iterable[Any]:
         *_walks(),
         *RANDOM,
         *(np.vectorize, np.vectorize.__init__, np.vectorize.__call__),
-        *(*LOGGING, IS_ENABLED, logging.getLogger),
-        copy.deepcopy,
-        *SIGNATURES,
-        *DATA_CLASSES,
-        *DEFINING,
-        enum.property.__get__,
         np.ndindex,
-        collections.Counter,
-        *(f for f in vars(collections.Counter).values() if isinstance(f, types.FunctionType)),
     ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import itertools
 import sys
@@ -263,15 +264,16 @@ class TorchRules(TorchPart):
 
     def subscript(self, base: Tensor, key: Abstract, seen: Any) -> Abstract:
         places = [part for part in index_parts(key) if isinstance(part, Tensor)]
-        if places and all(place.rank == 0 and place.dtype != "bool" for place in places):
+        numbers = [place for place in places if place.rank == 0 and place.dtype != "bool"]
+        if numbers and len(numbers) == len(places):
             raise refuse(reasons.TORCH_FORM, "x[key]", "a number in a tensor, which gives a view")
-        meaning = OPERATORS["subscript", "[]"]
-        try:
-            made: Abstract = meaning(self.meanings.holder(meaning), base, key, seen)
-        except NotCapturable:  # torch itself takes the elements
-            tensor: Any = base.library.array
-            made = self.opaque.call(tensor.__getitem__, [base, key], {}, seen)
-        return made
+        if not numbers:  # beside places they are axes of a view, not places
+            meaning = OPERATORS["subscript", "[]"]
+            with contextlib.suppress(NotCapturable):
+                made: Abstract = meaning(self.meanings.holder(meaning), base, key, seen)
+                return made
+        tensor: Any = base.library.array  # torch itself takes the elements
+        return self.opaque.call(tensor.__getitem__, [base, key], {}, seen)
 
     def store_subscript(self, base: FlatValue | Tensor, key: Abstract, value: Abstract) -> None:
         """`base[mask] = number` is computed; other writes at places are torch's own."""

@@ -412,8 +412,6 @@ def indexed(lower: TorchPart, input: Tensor, key: Abstract, seen: Any) -> Tensor
     plain = [part if not isinstance(part, Tensor) else Literal(slice(None)) for part in parts]
     if any(isinstance(part, Tensor) and not part.is_integer for part in parts):
         raise refuse(reasons.TORCH_FORM, "x[key]", "a mask")
-    if any(isinstance(part, Tensor) and not part.rank for part in parts):
-        raise refuse(reasons.TORCH_FORM, "x[key]", "a tensor without axes, which makes a view")
     if any(isinstance(part, Literal) and part.object is Ellipsis for part in parts):
         raise refuse(reasons.TORCH_FORM, "x[key]", "an ellipsis beside tensors")
     if not lower.indexing.is_basic(plain):
