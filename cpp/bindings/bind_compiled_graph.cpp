@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <tuple>
 
 #include "bindings/bindings.h"
 #include "bindings/function_host.h"
@@ -11,8 +12,9 @@
 #include "capture/replay/read_argument.h"
 #include "capture/replay/signature.h"
 #include "core/error.h"
+#include "core/file/saved_graph.h"
 #include "core/graph/infer.h"
-#include "driver/compile.h"
+#include "driver/saved.h"
 #include "runtime/execute/calls.h"
 
 namespace py = pybind11;
@@ -64,30 +66,21 @@ core::Graph supplied(core::Graph graph, const Objects& constants) {
   return graph;
 }
 
-driver::Options options_of(const std::string& target, const std::string& numerics,
-                           const std::string& precision) {
-  driver::Options options;
-  options.target = target;
-  if (numerics != "default" && numerics != "strict") {
-    core::fail(core::ErrorCode::unknown_name,
-               "numerics is '" + numerics + "'; there are default, strict");
-  }
-  if (numerics == "strict") options.numerics = driver::Numerics::strict;
-  const auto known = core::precision_from_text(precision);
-  if (!known) {
-    core::fail(core::ErrorCode::unknown_name,
-               "precision is '" + precision + "'; there are highest, high, medium");
-  }
-  options.precision = *known;
-  return options;
+using Checks = std::vector<std::tuple<std::string, std::string, std::string>>;
+
+std::vector<core::SavedCheck> saved(const Checks& checks) {
+  std::vector<core::SavedCheck> all;
+  for (const auto& [left, compare, right] : checks) all.push_back({left, compare, right});
+  return all;
 }
 
 class GraphFunction {
  public:
-  GraphFunction(core::Graph graph, driver::Options options, const Objects& functions)
+  GraphFunction(core::Graph graph, driver::Options options,
+                const std::vector<driver::SizeCheck>& checks, const Objects& functions)
       : graph_(std::move(graph)),
         options_(std::move(options)),
-        compilation_(driver::compile(graph_, options_)) {
+        compilation_(driver::compile(graph_, options_, checks)) {
     for (const core::Value v : graph_.inputs()) {
       is_scalar_.push_back(graph_.node(v).op == core::Op::scalar);
     }
@@ -103,6 +96,15 @@ class GraphFunction {
 
   const runtime::Plan& plan() const { return compilation_.graph.plan(); }
   const runtime::CompiledGraph& graph() const { return compilation_.graph; }
+
+  // Of each, what it is: an input or a scalar, its dtype and its sizes.
+  py::list arguments() const { return types_of(graph_.inputs()); }
+  py::list results() const { return types_of(graph_.outputs); }
+
+  void save(const std::string& path, core::SavedSettings settings) const {
+    const py::gil_scoped_release released;
+    core::save_graph(path, graph_, settings);
+  }
 
   py::dict describe() const { return describe_graph(graph_, options_, compilation_); }
 
@@ -130,6 +132,17 @@ class GraphFunction {
   }
 
  private:
+  py::list types_of(const std::vector<core::Value>& values) const {
+    py::list types;
+    for (const core::Value v : values) {
+      const core::Node& node = graph_.node(v);
+      types.append(py::make_tuple(node.op == core::Op::scalar ? "scalar" : "array",
+                                  std::string(core::to_string(node.type.dtype)),
+                                  core::to_string(node.type.shape)));
+    }
+    return types;
+  }
+
   [[noreturn]] static void refuse(py::handle object, size_t k, core::DType dtype, int rank) {
     if (PyErr_Occurred()) throw py::error_already_set();
     core::fail(core::ErrorCode::wrong_arguments,
@@ -214,20 +227,35 @@ void bind_compiled_graph(py::module_& module) {
   py::class_<GraphFunction>(module, "CompiledGraph",
                             "A graph compiled for a target; call it on arrays and numbers.")
       .def(py::init([](py::handle graph, const std::string& target, const std::string& numerics,
-                       const std::string& precision, const Objects& functions,
+                       const std::string& precision, const Checks& checks, const Objects& functions,
                        const Objects& constants) {
              core::Graph given = py::isinstance<py::str>(graph)
                                      ? core::parse_graph(graph.cast<std::string>())
                                      : graph.cast<const core::Graph&>();
              core::verify(given);
+             const auto asked = driver::checks_of(given, saved(checks));
              return GraphFunction(supplied(std::move(given), constants),
-                                  options_of(target, numerics, precision), functions);
+                                  driver::options_of(target, numerics, precision), asked,
+                                  functions);
            }),
            py::arg("graph"), py::kw_only(), py::arg("target") = "cpu",
            py::arg("numerics") = "default", py::arg("precision") = "highest",
-           py::arg("functions") = Objects{}, py::arg("constants") = Objects{})
+           py::arg("checks") = Checks{}, py::arg("functions") = Objects{},
+           py::arg("constants") = Objects{})
       .def("__call__", &GraphFunction::operator())
       .def("describe", &GraphFunction::describe)
+      .def(
+          "save",
+          [](const GraphFunction& f, const std::string& path, std::string target,
+             std::string numerics, std::string precision, const Checks& checks,
+             std::vector<std::string> inputs, std::vector<std::string> results) {
+            f.save(path, {std::move(target), std::move(numerics), std::move(precision),
+                          saved(checks), std::move(inputs), std::move(results)});
+          },
+          py::arg("path"), py::kw_only(), py::arg("target"), py::arg("numerics"),
+          py::arg("precision"), py::arg("checks"), py::arg("inputs"), py::arg("results"))
+      .def_property_readonly("arguments", &GraphFunction::arguments)
+      .def_property_readonly("results", &GraphFunction::results)
       .def_property_readonly("plan",
                              [](const GraphFunction& f) { return runtime::print(f.plan()); })
       .def_property_readonly(

@@ -1,9 +1,11 @@
 #include "bindings/errors.h"
 
+#include <cerrno>
 #include <map>
 #include <string>
 
 #include "core/error.h"
+#include "core/file/file_access.h"
 
 namespace py = pybind11;
 
@@ -30,6 +32,14 @@ PyObject* raise_error(const core::Error& error) {
   instance.attr("location") = core::to_string(error.loc());
   PyErr_SetObject(type.ptr(), instance.ptr());
   return nullptr;
+}
+
+// The OSError of that number: FileNotFoundError and so on.
+void raise_refused(const core::FileAccessError& error) {
+  const auto path = py::reinterpret_steal<py::object>(PyUnicode_DecodeFSDefaultAndSize(
+      error.path().data(), static_cast<Py_ssize_t>(error.path().size())));
+  errno = error.code().value();
+  PyErr_SetFromErrnoWithFilenameObject(PyExc_OSError, path.ptr());
 }
 
 }  // namespace
@@ -65,6 +75,8 @@ void bind_errors(py::module_& module) {
       if (pointer) std::rethrow_exception(pointer);
     } catch (const core::Error& error) {
       raise_error(error);
+    } catch (const core::FileAccessError& error) {
+      raise_refused(error);
     }
   });
 }

@@ -23,6 +23,7 @@ PYBIND11_MODULE(_dvm, module) {
   bindings::bind_errors(module);
   bindings::bind_graph(module);
   bindings::bind_compiled_graph(module);
+  bindings::bind_saved_graph(module);
   bindings::bind_compiled(module);
   bindings::bind_loop(module);
   bindings::bind_costs(module);

@@ -12,6 +12,7 @@
 #include "driver/logs.h"
 #include "driver/lower.h"
 #include "driver/pipeline.h"
+#include "driver/size_checks.h"
 #include "vm/tile/kernel.h"
 
 namespace dvm::driver {
@@ -56,8 +57,9 @@ constexpr GraphPass kGraphPasses[] = {
 class Pipeline {
  public:
   // Records are what a report shows; without them the logs are told.
-  Pipeline(const Options& options, bool records, bool is_body = false)
-      : options_(options), records_(records), is_body_(is_body) {}
+  Pipeline(const Options& options, bool records, std::span<const SizeCheck> checks,
+           bool is_body = false)
+      : options_(options), records_(records), is_body_(is_body), checks_(checks) {}
 
   Compilation run(core::Graph graph) {
     if (options_.verify) core::verify(graph);
@@ -89,11 +91,11 @@ class Pipeline {
     }
     const CompileBody compile_body = [&](const core::Node& owner, size_t index) {
       const bool loops = owner.op == core::Op::loop;
-      return Pipeline(options_, records_, true)
+      return Pipeline(options_, records_, {}, true)
           .make_plan(core::pass_stored_dims(*owner.attrs.bodies[index]),
                      loops ? 1 + core::carried_of(owner) : 0);
     };
-    const LowerOptions to{own_arguments, options_.dense_results && !is_body_};
+    const LowerOptions to{own_arguments, options_.dense_results && !is_body_, checks_};
     return timed("plan", [&] { return lower(graph, std::move(fusion), compile_body, to); });
   }
 
@@ -115,6 +117,7 @@ class Pipeline {
 
   const Options& options_;
   const bool records_, is_body_;
+  const std::span<const SizeCheck> checks_;
   std::vector<core::Decision> decisions_;
   std::vector<PassRecord> passes_;
 };
@@ -165,12 +168,17 @@ std::string print(const fuser::Fusion& fusion) {
   return text;
 }
 
+Compilation compile(const core::Graph& graph, const Options& options,
+                    std::span<const SizeCheck> checks) {
+  return Pipeline(options, false, checks).run(graph);
+}
+
 Compilation compile(const core::Graph& graph, const Options& options) {
-  return Pipeline(options, false).run(graph);
+  return compile(graph, options, {});
 }
 
 Compilation describe(const core::Graph& graph, const Options& options) {
-  return Pipeline(options, true).run(graph);
+  return Pipeline(options, true, {}).run(graph);
 }
 
 }  // namespace dvm::driver

@@ -30,12 +30,16 @@ class Lowering {
         sizes_(builder_, graph.dims()),
         memory_(graph, fusion_, arrays_among(graph.inputs(), options.own_arguments)),
         dense_results_(options.dense_results),
+        checks_(options.checks),
         values_(static_cast<size_t>(graph.size())) {}
 
   runtime::Plan run() {
     declare_arguments();
     copy_constants();
     for (const auto& [a, b] : fusion_.assumed) sizes_.check_equal(a, b, {});
+    for (const auto& [compare, left, right] : checks_) {
+      sizes_.check(compare, sizes_.value(left, {}), sizes_.value(right, {}), "as asked for");
+    }
     for (size_t k = 0; k < fusion_.order.size(); ++k) {
       const fuser::Unit& unit = fusion_.order[k];
       if (unit.region >= 0) {
@@ -525,6 +529,7 @@ class Lowering {
   SizeCode sizes_;
   const MemoryMap memory_;
   const bool dense_results_;
+  const std::span<const SizeCheck> checks_;
   std::vector<Placed> values_;
   const core::Facts facts_{graph_.shared_dims()};
 };

@@ -3,8 +3,10 @@
 #pragma once
 
 #include <functional>
+#include <span>
 
 #include "core/graph/graph.h"
+#include "driver/size_checks.h"
 #include "fuser/fuse.h"
 #include "runtime/plan/plan.h"
 
@@ -18,6 +20,7 @@ struct LowerOptions {
   // it does write are declared so.
   size_t own_arguments = 0;
   bool dense_results = false;  // as Options has it
+  std::span<const SizeCheck> checks = {};
 };
 runtime::Plan lower(const core::Graph& graph, fuser::Fusion fusion, const CompileBody& compile_body,
                     const LowerOptions& options);

@@ -1,6 +1,8 @@
 #include "runtime/plain_host.h"
 
+#include <memory>
 #include <new>
+#include <utility>
 
 #include "core/error.h"
 #include "runtime/execute/size_math.h"
@@ -10,10 +12,22 @@ namespace dvm::runtime {
 
 namespace {
 
-// In front of the elements.
+// In front of the elements, or alone where these are in memory of another.
 struct alignas(64) Header {
-  std::atomic<int64_t> references;
+  std::atomic<int64_t> references{1};
+  bool is_lent = false;
+  std::shared_ptr<const void> lender = {};
 };
+
+// Whether that was the last reference.
+bool is_gone(Header& header) {
+  return header.references.fetch_sub(1, std::memory_order_acq_rel) == 1;
+}
+
+void free(Header* header) {
+  header->~Header();
+  ::operator delete (header, std::align_val_t{alignof(Header)});
+}
 
 template <typename F>
 const F& named(const std::map<std::string, F, std::less<>>& functions, std::string_view name) {
@@ -34,7 +48,7 @@ bool PlainHost::allocate(core::DType dtype, std::span<const int64_t> shape, Buff
   void* const block = ::operator new (sizeof(Header) + static_cast<size_t>(bytes),
                                       std::align_val_t{alignof(Header)}, std::nothrow);
   if (block == nullptr) return false;
-  auto* const header = new (block) Header{1};
+  auto* const header = new (block) Header;
   live_.fetch_add(1, std::memory_order_relaxed);
   view.data = static_cast<std::byte*>(block) + sizeof(Header);
   vm::Watch::tell_allocated(view.data, bytes);
@@ -63,9 +77,21 @@ void PlainHost::retain(HostValue value) {
 
 void PlainHost::release(HostValue value) {
   auto* const header = static_cast<Header*>(value);
-  if (header->references.fetch_sub(1, std::memory_order_acq_rel) > 1) return;
-  live_.fetch_sub(1, std::memory_order_relaxed);
-  ::operator delete (header, std::align_val_t{alignof(Header)});
+  if (!is_gone(*header)) return;
+  if (!header->is_lent) live_.fetch_sub(1, std::memory_order_relaxed);
+  free(header);
+}
+
+core::Tensor PlainHost::lent(core::TensorData memory) {
+  void* const block = ::operator new (sizeof(Header), std::align_val_t{alignof(Header)});
+  auto* const header = new (block) Header;
+  header->is_lent = true;
+  header->lender = std::move(memory.keep);
+  memory.owner = header;
+  memory.keep = std::shared_ptr<const void>(header, [](Header* own) {
+    if (is_gone(*own)) free(own);
+  });
+  return core::Tensor(std::move(memory));
 }
 
 }  // namespace dvm::runtime

@@ -6,6 +6,7 @@
 #include <map>
 #include <string>
 
+#include "core/graph/tensor.h"
 #include "runtime/host.h"
 
 namespace dvm::runtime {
@@ -29,6 +30,9 @@ class PlainHost final : public HostCalls {
   bool call_into(const HostCall& call, std::span<const BufferView> into) override;
   void retain(HostValue value) override;
   void release(HostValue value) override;
+  // What every host of this kind takes for one of its arrays: memory of another, which lives as
+  // long as its `keep`, and which nobody writes to.
+  static core::Tensor lent(core::TensorData memory);
   int64_t live() const { return live_.load(std::memory_order_relaxed); }  // arrays that are there
 
  private:

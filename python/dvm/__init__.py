@@ -8,6 +8,8 @@
     dvm.stance(...), dvm.set_logs(...), dvm.annotate(...)
     dvm.freeze(weights)            # arrays that never change, arranged for products once
     dvm.CompiledGraph(text)(x, y)  # a graph that was written down, without capture
+    g.save(path), dvm.load(path)   # in a file, to be run elsewhere
+    dvm.save(f, path)(x, y)        # what a call of f computes, likewise
 
 Errors of dvm's own are subclasses of `dvm.Error`; exceptions of the compiled program are its own.
 """
@@ -32,10 +34,11 @@ from dvm.errors import (
 )
 from dvm.explaining.explain import explain
 from dvm.freezing import freeze
-from dvm.graphs import CompiledGraph
+from dvm.graphs import CompiledGraph, load
 from dvm.logs import from_environment, set_logs
 from dvm.memory import MemoryStats, clear_cache, set_cache_limit, stats
 from dvm.profiling.profile import profile
+from dvm.saving import save
 from dvm.stances import set_stance, stance
 
 from_environment()
@@ -63,7 +66,9 @@ __all__ = [
     "compile",
     "explain",
     "freeze",
+    "load",
     "profile",
+    "save",
     "set_cache_limit",
     "set_logs",
     "set_stance",

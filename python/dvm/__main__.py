@@ -1,4 +1,4 @@
-"""The command line: python -m dvm {explain,profile,report,disasm,asm,env,calibrate}.
+"""The command line: python -m dvm {explain,profile,report,run,show,disasm,asm,env,calibrate}.
 
 Errors of dvm, of files and of arguments are one line on stderr and exit status 2; exceptions of the
 user's own program keep their traceback.
@@ -7,6 +7,7 @@ user's own program keep their traceback.
 from __future__ import annotations
 
 import argparse
+import functools
 import inspect
 import json
 import math
@@ -23,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import dvm
-from dvm import _dvm, calibration, environment, errors
+from dvm import _dvm, calibration, environment, errors, graphs
 
 if TYPE_CHECKING:
     from dvm.profiling.profile import Profile
@@ -35,6 +36,8 @@ CLOSED_PIPE = 141
 PROGRAM = re.compile(
     r"^dvm\.program\b.*?(?=^(?:# (?:graph|loop) |\w+:|dvm\.program\b)|\Z)", re.M | re.S
 )
+#: in a name that becomes one of a file
+FORBIDDEN_IN_NAMES = re.compile(r"[^\w.-]")
 HEADING = re.compile(r"^(?:#.*|\w+:)$", re.M)
 
 
@@ -204,6 +207,53 @@ def run_report(options: argparse.Namespace) -> str:
     return f"{options.output}: {len(page)} bytes"
 
 
+def run_saved(options: argparse.Namespace) -> str:
+    """Run the command `run`: print the results of a saved graph, or write a file for each."""
+    graph = access(functools.partial(dvm.load, target=options.target), options.file)
+    given = dict(named_input(text) for text in options.arg)
+    if len(given) < len(options.arg) or given.keys() != graph.arguments.keys():
+        wanted = " ".join(f"{name}={type_}" for name, type_ in graph.arguments.items())
+        raise UsageError(f"{options.file} takes one --arg for each of: {wanted}")
+    results = graph(*(given[name] for name in graph.arguments))
+    lines = []
+    for name, result in zip(graph.results, results, strict=True):
+        if options.output is None:
+            lines.append(f"{name} {result.dtype}{list(result.shape)}\n{result}")
+        else:
+            path = options.output / f"{FORBIDDEN_IN_NAMES.sub('_', name)}.npy"
+            access(functools.partial(np.save, allow_pickle=False), path, result)
+            lines.append(f"{path}: {result.dtype}{list(result.shape)}")
+    return "\n".join(lines)
+
+
+def named_input(text: str) -> tuple[str, Any]:
+    """Return the name and the input that `NAME=x.npy`, `NAME=f32[2,3]` or `NAME=2.5` means."""
+    name, equals, value = text.partition("=")
+    if not equals:
+        raise UsageError(f"--arg {text!r} names no input: write NAME=FILE.npy or NAME=f32[2,3]")
+    if not value.endswith(".npy"):
+        return name, example_input(value)
+    try:
+        return name, np.load(value, mmap_mode="r", allow_pickle=False)
+    except (OSError, ValueError) as error:
+        raise UnreadableFileError(f"{value}: {error}") from error
+
+
+def run_show(options: argparse.Namespace) -> str:
+    """Run the command `show`: what a saved graph has, all of its hashes compared."""
+    settings, _, constants, sections = access(graphs.open_graph, options.file, True)
+    graph = access(dvm.load, options.file)
+    lines = [f"{key:12} {settings[key]}" for key in ("target", "numerics", "precision")]
+    lines += [f"{'input':12} {name}  {type_}" for name, type_ in graph.arguments.items()]
+    lines += [f"{'result':12} {name}  {type_}" for name, type_ in graph.results.items()]
+    names = ["", "", *constants]
+    for name, (kind, offset, size) in zip(names, sections, strict=True):
+        if name:
+            name = f"  {name}  {constants[name].dtype}{list(constants[name].shape)}"
+        lines.append(f"{kind:12} {size} bytes at {offset}{name}")
+    return "\n".join(lines)
+
+
 def run_disasm(options: argparse.Namespace) -> str:
     """Run the command `disasm`."""
     return _dvm.disassemble(access(options.file.read_bytes)).rstrip("\n")
@@ -285,6 +335,25 @@ def parser() -> argparse.ArgumentParser:
     add_call(report)
     report.add_argument("-o", "--output", type=Path, default=Path("dvm.html"), metavar="OUT")
     report.set_defaults(run=run_report)
+
+    run = commands.add_parser("run", help="run a graph that was saved")
+    run.add_argument("file", type=Path, metavar="FILE")
+    run.add_argument(
+        "--arg",
+        action="append",
+        default=[],
+        metavar="NAME=INPUT",
+        help="one per input: a file that ends in .npy, or as for explain",
+    )
+    run.add_argument("--target", help="default: what the graph was saved for")
+    run.add_argument(
+        "-o", "--output", type=Path, metavar="FOLDER", help="NAME.npy for each result goes there"
+    )
+    run.set_defaults(run=run_saved)
+
+    show = commands.add_parser("show", help="say what a saved graph has, and check it")
+    show.add_argument("file", type=Path, metavar="FILE")
+    show.set_defaults(run=run_show)
 
     disasm = commands.add_parser("disasm", help="print a Program file as text")
     disasm.add_argument("file", type=Path, metavar="FILE")

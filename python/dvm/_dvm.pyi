@@ -1,6 +1,7 @@
 """Types of the native extension (cpp/bindings). Use the package dvm, not this module."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from os import PathLike
 from types import CodeType, FrameType, FunctionType, ModuleType
 from typing import Any, Generic, Literal, ParamSpec, TypedDict, TypeVar, final
 
@@ -72,6 +73,7 @@ class Compiled(Generic[_P, _R]):
     cut: Cut | Captured | None  # how it came to its parts
     moved_from: Cut | None  # it is a part that a Cut moved out of another
     loops: LoopHistories
+    def save(self, path: str | PathLike[str]) -> Callable[_P, None]: ...
     @property
     def stats(self) -> Stats: ...
     @property
@@ -306,16 +308,36 @@ class CompiledGraph:
         target: str = ...,
         numerics: str = ...,
         precision: str = ...,
+        checks: Sequence[tuple[str, str, str]] = ...,
         functions: Mapping[str, Callable[..., Any]] = ...,
         constants: Mapping[str, Any] = ...,
     ) -> None: ...
     def __call__(self, *arguments: Any) -> tuple[NDArray[Any], ...]: ...
     def describe(self) -> PathRecord: ...  # the graph as a path of its own
+    def save(
+        self,
+        path: bytes,
+        *,
+        target: str,
+        numerics: str,
+        precision: str,
+        checks: Sequence[tuple[str, str, str]],
+        inputs: Sequence[str],
+        results: Sequence[str],
+    ) -> None: ...
+    @property
+    def arguments(self) -> list[tuple[str, str, str]]: ...  # kind, dtype and sizes
+    @property
+    def results(self) -> list[tuple[str, str, str]]: ...
     @property
     def plan(self) -> str: ...
     @property
     def target(self) -> str: ...
 
+# settings, the graph, its constants by name, and sections: kind, offset, size
+OpenedGraph = tuple[dict[str, Any], Graph, dict[str, NDArray[Any]], list[tuple[str, int, int]]]
+
+def open_graph(path: bytes, name: str, check: bool) -> OpenedGraph: ...
 def use_torch(
     tensor: type, parameter: type, forward_mode: ModuleType, examples: Iterable[Any]
 ) -> None: ...

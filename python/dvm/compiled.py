@@ -7,7 +7,9 @@ here, once, when dvm is imported.
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from os import PathLike
 from types import GenericAlias
 from typing import TYPE_CHECKING, Any
 
@@ -128,6 +130,14 @@ def _why_not_fused(
     return why_not_fused(self, a, b)
 
 
+def _save(self: _dvm.Compiled[..., Any], path: str | PathLike[str]) -> Callable[..., None]:
+    """Return a function that saves what a call with its arguments computes: see `dvm.save`."""
+    from dvm.saving import save
+
+    saved: Callable[..., None] = save(self, path)
+    return saved
+
+
 def _recompile(function: Any, options: Options, name: str) -> Any:
     from dvm.compiling import compile
 
@@ -178,6 +188,7 @@ for _name, _member in {
     "inspect": _inspect,
     "why_recompiled": _why_recompiled,
     "why_not_fused": _why_not_fused,
+    "save": _save,
     "__repr__": _repr,
     "__reduce__": _reduce,
     "__copy__": _copy,

@@ -1,8 +1,9 @@
-"""Graphs that are compiled and called without capture."""
+"""Graphs that are compiled and called without capture, and their files."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import os
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,8 @@ class CompiledGraph:
     numerics, precision: as `dvm.Options` has them.
     functions: what the graph calls, by name; they take arrays, sizes and numbers, and give arrays
         or write them into `out`.
+    checks: what sizes have to be besides, such as ("rows", "le", "2*n"): left, one of eq, ne, lt,
+        le, gt, ge, and right.
     constants: the graph's tensors that have a name, by that name: arrays, or what NumPy reads as
         such (tensors of PyTorch). They are not copied: what they hold when the graph is called is
         what it computes with.
@@ -38,6 +41,7 @@ class CompiledGraph:
         precision: str = "highest",
         functions: Mapping[str, Callable[..., Any]] | None = None,
         constants: Mapping[str, Any] | None = None,
+        checks: Sequence[tuple[str, str, str]] = (),
     ) -> None:
         if not isinstance(graph, (str, _dvm.Graph)):
             raise TypeError(f"a graph is a text, not {type(graph).__name__}")
@@ -48,12 +52,56 @@ class CompiledGraph:
             "precision": precision,
             "functions": dict(functions or {}),
             "constants": dict(constants or {}),
+            "checks": list(checks),
         }
         self._compiled = _dvm.CompiledGraph(target=target, **self._given)
+        self._names = (
+            [f"x{k}" for k in range(len(self._compiled.arguments))],
+            [f"y{k}" for k in range(len(self._compiled.results))],
+        )
 
     def __call__(self, *arguments: Any) -> tuple[np.ndarray[Any, Any], ...]:
         """The results of the graph, for its inputs and scalars in their order."""
         return self._compiled(*arguments)
+
+    def save(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        inputs: Sequence[str] | None = None,
+        results: Sequence[str] | None = None,
+    ) -> None:
+        """Write the graph into a file that `dvm.load` reads, constants included.
+
+        inputs, results: names for the command line, one each; those of the file it was loaded from
+            when None, or x0, x1 ... and y0, y1 ...
+
+        The same graph gives the same bytes. A file that is there is replaced once all is written.
+        Functions that the graph calls are not saved: whoever loads it gives them.
+
+        Raises OSError where the file cannot be written, UnsupportedError for names that are too
+        few, too many or not unique.
+        """
+        named = self._names
+        self._compiled.save(
+            os.fsencode(path),
+            target=self.target,
+            numerics=self._given["numerics"],
+            precision=self._given["precision"],
+            checks=self._given["checks"],
+            inputs=list(named[0] if inputs is None else inputs),
+            results=list(named[1] if results is None else results),
+        )
+
+    @property
+    def arguments(self) -> dict[str, str]:
+        """What it is called with, by name: `f32[rows, 3]`, or `scalar f32`."""
+        return dict(zip(self._names[0], map(_described, self._compiled.arguments), strict=True))
+
+    @property
+    def results(self) -> dict[str, str]:
+        """What a call gives, by name."""
+        return dict(zip(self._names[1], map(_described, self._compiled.results), strict=True))
 
     @property
     def plan(self) -> str:
@@ -73,3 +121,49 @@ class CompiledGraph:
 
     def __repr__(self) -> str:
         return f"<dvm.CompiledGraph target={self.target}>"
+
+
+def _described(value: tuple[str, str, str]) -> str:
+    kind, dtype, sizes = value
+    return f"scalar {dtype}" if kind == "scalar" else dtype + sizes
+
+
+def load(
+    path: str | os.PathLike[str],
+    *,
+    target: str | None = None,
+    functions: Mapping[str, Callable[..., Any]] | None = None,
+    check: bool = False,
+) -> CompiledGraph:
+    """Return the graph that `save` wrote into a file, compiled.
+
+    target: instead of the one that it was saved for.
+    functions: what the graph calls, by name, as for `CompiledGraph`.
+    check: whether the elements of constants are compared with their hashes, too. That reads all of
+        them; else they are read from the file as calls need them, and only the rest is compared.
+
+    The file stays mapped as long as the graph or one of its constants lives. Replace such a file as
+    `save` does; one that is written to in place changes what the graph computes.
+
+    Raises OSError where the file cannot be read, FormatError for what is no such file, of another
+    version or damaged, GraphError for a graph that breaks a rule, UnsupportedError for an unknown
+    target or a missing function.
+    """
+    settings, graph, constants, _ = open_graph(path, check)
+    loaded = CompiledGraph(
+        graph,
+        target=settings["target"] if target is None else target,
+        numerics=settings["numerics"],
+        precision=settings["precision"],
+        checks=settings["checks"],
+        functions=functions,
+        constants=constants,
+    )
+    loaded._names = settings["inputs"], settings["results"]
+    return loaded
+
+
+def open_graph(path: str | os.PathLike[str], check: bool) -> _dvm.OpenedGraph:
+    """Return what a file has: settings, graph, constants, and where its sections lie."""
+    name = os.fspath(path).encode("utf-8", "backslashreplace").decode()
+    return _dvm.open_graph(os.fsencode(path), name, check)

@@ -77,6 +77,9 @@ HINTED_WHERE_RAISED = {"capture_refused", "bad_annotation"}
 
 # row -> C++ test file that expects it by its enumerator
 IN_CPP = {
+    "file_header": "tests/cpp/driver/saved_graph_test.cpp",
+    "file_version": "tests/cpp/driver/saved_graph_test.cpp",
+    "file_damaged": "tests/cpp/driver/saved_graph_test.cpp",
     "plan_invalid": "tests/cpp/runtime/plan_verify_test.cpp",
     "sim_fault": "tests/cpp/targets/sim_fault_test.cpp",
     "internal": "tests/cpp/vm/round_trip_test.cpp",

@@ -5,6 +5,7 @@
 #include <limits>
 #include <optional>
 
+#include "core/dims/compare_text.h"
 #include "core/error.h"
 #include "core/text/elements.h"
 #include "core/text/text_lexer.h"
@@ -18,14 +19,6 @@ std::optional<PlanOp> plan_op_from_text(std::string_view name) {
   for (size_t op = 0; op < all_plan_ops().size(); ++op) {
     if (all_plan_ops()[op].name == name) return static_cast<PlanOp>(op);
   }
-  return std::nullopt;
-}
-
-std::optional<core::DimCmp> compare_from_text(std::string_view name) {
-#define DVM_COMPARE(row, op, numpy) \
-  if (name == #row) return core::DimCmp::row;
-#include "core/ops/compare.def"
-#undef DVM_COMPARE
   return std::nullopt;
 }
 
@@ -229,7 +222,7 @@ class PlanParser {
         break;
       }
       case 'c': {
-        const std::optional<core::DimCmp> cmp = compare_from_text(lexer_.word("a comparison"));
+        const auto cmp = core::compare_from_text(lexer_.word("a comparison"));
         if (!cmp) lexer_.error("unknown comparison");
         plan_.pool.push_back(static_cast<int32_t>(*cmp));
         break;

@@ -1,0 +1,55 @@
+#include "driver/saved.h"
+
+#include <utility>
+
+#include "core/dims/compare_text.h"
+#include "core/error.h"
+#include "driver/pipeline.h"
+#include "runtime/plain_host.h"
+
+namespace dvm::driver {
+
+Options options_of(std::string_view target, std::string_view numerics, std::string_view precision) {
+  Options options;
+  options.target = traits_of(target).name;
+  if (numerics != "default" && numerics != "strict") {
+    core::fail(core::ErrorCode::unknown_name,
+               "numerics is '" + std::string(numerics) + "'; there are default, strict");
+  }
+  if (numerics == "strict") options.numerics = Numerics::strict;
+  const auto known = core::precision_from_text(precision);
+  if (!known) {
+    core::fail(core::ErrorCode::unknown_name,
+               "precision is '" + std::string(precision) + "'; there are highest, high, medium");
+  }
+  options.precision = *known;
+  return options;
+}
+
+std::vector<SizeCheck> checks_of(const core::Graph& graph,
+                                 const std::vector<core::SavedCheck>& checks) {
+  std::vector<SizeCheck> found;
+  for (const auto& [left, compare, right] : checks) {
+    const auto row = core::compare_from_text(compare);
+    if (!row) core::fail(core::ErrorCode::text_syntax, "there is no comparison '" + compare + "'");
+    found.push_back({*row, graph.dims().parse(left), graph.dims().parse(right)});
+  }
+  return found;
+}
+
+LoadedGraph load(const std::string& path, std::string_view target) {
+  core::SavedGraph saved = core::open_graph(path);
+  core::Graph& graph = saved.graph;
+  for (core::Value v = 0; v < graph.size(); ++v) {
+    if (graph.node(v).attrs.name.empty()) continue;
+    graph.supply(v, runtime::PlainHost::lent(*graph.node(v).attrs.values));
+  }
+  if (!target.empty()) saved.settings.target = target;
+  const core::SavedSettings& settings = saved.settings;
+  const Options options = options_of(settings.target, settings.numerics, settings.precision);
+  runtime::CompiledGraph compiled =
+      compile(graph, options, checks_of(graph, settings.checks)).graph;
+  return {std::move(saved.settings), std::move(compiled)};
+}
+
+}  // namespace dvm::driver

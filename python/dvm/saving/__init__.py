@@ -1,0 +1,90 @@
+"""`dvm.save`: what a captured function computes with arrays, as a graph in a file.
+
+A call is recorded once more and lowered to the steps of a path. Those steps are read here, not run:
+where each array of the one Graph comes from, an argument or an object of the program, and what the
+path has asked of sizes. What would need Python when the file is run is refused, with its line.
+"""
+
+from __future__ import annotations
+
+import inspect
+import os
+import types
+from typing import Any, Never
+
+from dvm import _dvm, errors
+from dvm.compiling import compile, is_by_torch_compile, is_module
+from dvm.graphs import CompiledGraph
+from dvm.saving import reader
+
+
+def save(fn: Any, path: str | os.PathLike[str], *misplaced: Never, **named: Never) -> Any:
+    """Return a function that saves what a call of `fn` with its arguments computes.
+
+        dvm.save(f, "f.dvm")(x, weight)
+
+    fn: a compiled function or module, or a plain one. The call is an example: the original runs
+    once. Arrays and numbers among the arguments are inputs of the graph, under the names of the
+    parameters, for any sizes that take the same way through the function; arrays that it reaches
+    otherwise, such as globals and weights of a module, are constants, as they are now. Other
+    arguments are as in the example. Results are in C order.
+
+    Raises, when the call is made:
+        CaptureError: where something of Python would be needed: objects as results, effects,
+            functions that dvm does not know, loops that are not part of the graph. The message says
+            what and where.
+        OSError: where the file cannot be written.
+    """
+    if misplaced or named:
+        raise errors.misplaced("save")
+    if is_by_torch_compile(fn):
+        raise reader.refused("it is compiled by torch.compile; give the module or function itself")
+    compiled: Any = fn if isinstance(fn, _dvm.Compiled) else compile(fn)
+    if is_module(compiled):
+        compiled = compiled.call.compiled
+
+    def saved(*args: Any, **kwargs: Any) -> None:
+        graph_of(compiled, args, kwargs).save(path)
+
+    return saved
+
+
+def graph_of(compiled: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> CompiledGraph:
+    """Return the graph that a call of a compiled function is, if it is one and nothing else."""
+    from dvm import magpy_capture
+
+    recording = _dvm.record(compiled.__wrapped__, *args, **kwargs)
+    try:
+        spec = magpy_capture.lower(compiled, recording)
+    except magpy_capture.NotCapturable as refusal:
+        raise reader.refused(str(refusal.reason), refusal.at) from refusal
+    if spec.reason:
+        raise reader.refused(str(spec.reason), spec.reason_at)
+    path = reader.read(spec.steps, slots_of(compiled.__wrapped__, args, kwargs))
+    options = compiled.options
+    try:
+        made = CompiledGraph(
+            path.finish(),
+            target=options.target,
+            numerics=options.numerics,
+            precision=options.precision,
+            constants=path.constants,
+            checks=path.checks,
+        )
+    except (errors.GraphError, errors.ShapeError) as error:  # once sizes of constants are numbers
+        raise reader.refused(str(error)) from error
+    made._names = list(path.inputs.values()), list(path.results)
+    return made
+
+
+def slots_of(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+    """Return the arguments of a call by the names of the function's own slots, in their order."""
+    code = function.__code__
+    bare = types.FunctionType(
+        code, function.__globals__, None, function.__defaults__, function.__closure__
+    )
+    bare.__kwdefaults__ = function.__kwdefaults__
+    binding = inspect.signature(bare).bind(*args, **kwargs)
+    binding.apply_defaults()
+    given = binding.arguments
+    return {name: given[name] for name in code.co_varnames if name in given}

@@ -1,0 +1,280 @@
+"""Captured functions in files: what is saved computes what the function does, or is refused."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dvm
+from generated.choices import seeded
+from generated.program import Program, generate
+
+#: How many generated programs are saved; the nightly figure is DVM_PROGRAMS=5000.
+PROGRAMS = int(os.environ.get("DVM_PROGRAMS", "300")) // 3
+SCALE = 2
+STATE: dict[str, Any] = {}
+
+
+class Layer:
+    def __init__(self) -> None:
+        rng = np.random.default_rng(0)
+        self.weights = [rng.standard_normal((8, 8), np.float32), np.ones(8, np.float32)]
+        self.steps = 0
+
+    def __call__(self, x: Any) -> Any:
+        return np.tanh(x @ self.weights[0] + self.weights[1])
+
+    def counts(self, x: Any) -> Any:
+        self.steps += 1
+        return x * 2
+
+
+LAYER = Layer()
+
+
+def normalise(x: Any, weight: Any) -> Any:
+    centered = x - np.mean(x, axis=-1, keepdims=True)
+    variance = np.mean(centered * centered, axis=-1, keepdims=True)
+    return centered / np.sqrt(variance + 1e-5) * weight
+
+
+def through(tmp_path: Path, f: Any, *args: Any) -> dvm.CompiledGraph:
+    dvm.save(f, tmp_path / "f.dvm")(*args)
+    return dvm.load(tmp_path / "f.dvm", check=True)
+
+
+def test_other_sizes(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    weight = rng.standard_normal(16, np.float32)
+    loaded = through(tmp_path, normalise, np.ones((5, 16), np.float32), weight)
+    assert list(loaded.arguments) == ["x", "weight"]
+    compiled = dvm.compile(normalise)
+    for rows in (1, 7, 300):
+        x = rng.standard_normal((rows, 16), np.float32)
+        with dvm.stance("force_capture"):
+            expected = compiled(x, weight)
+        assert loaded(x, weight)[0].tobytes() == expected.tobytes()
+    with pytest.raises(dvm.ShapeError):
+        loaded(np.ones((5, 16), np.float32), weight[:7])
+    compiled.save(tmp_path / "again.dvm")(np.ones((5, 16), np.float32), weight)
+    assert (tmp_path / "again.dvm").read_bytes() == (tmp_path / "f.dvm").read_bytes()
+
+
+def test_arrays_of_objects_are_constants(tmp_path: Path) -> None:
+    loaded = through(tmp_path, LAYER, np.ones((2, 8), np.float32))
+    x = np.random.default_rng(1).standard_normal((9, 8), np.float32)
+    np.testing.assert_allclose(loaded(x)[0], LAYER(x), rtol=1e-5, atol=1e-6)
+    text = subprocess.run(
+        [sys.executable, "-I", "-m", "dvm", "show", tmp_path / "f.dvm"],
+        capture_output=True, text=True, check=True,
+    ).stdout  # fmt: skip
+    assert "weights.0  float32[8, 8]" in text
+    assert "weights.1  float32[8]" in text
+
+
+def test_names_of_arguments_and_results(tmp_path: Path) -> None:
+    def f(pair: Any, table: Any, scale: float, flag: bool = True) -> Any:
+        total = pair[0] + pair[1] * scale * SCALE
+        return {"sum": total, "rest": total - table["bias"] if flag else total}
+
+    x = np.arange(3.0)
+    loaded = through(tmp_path, f, (x, x + 1), {"bias": x + 2}, 0.5)
+    assert set(loaded.arguments) == {"pair.0", "pair.1", "scale", "table.bias"}
+    assert loaded.arguments["scale"] == "scalar f64"
+    with pytest.raises(dvm.CaptureError, match=r"'pair.0' and 'table.bias' .* share memory"):
+        dvm.save(f, tmp_path / "f.dvm")((x, x + 1), {"bias": x}, 0.5)
+    given = {"pair.0": x, "pair.1": x + 3, "scale": 0.25, "table.bias": x * 2}
+    results = loaded(*(given[name] for name in loaded.arguments))
+    expected = f((x, x + 3), {"bias": x * 2}, 0.25)
+    for name, result in zip(loaded.results, results, strict=True):
+        np.testing.assert_array_equal(result, expected[name])
+
+
+def test_what_sizes_decide_is_checked(tmp_path: Path) -> None:
+    def f(x: Any, y: Any) -> Any:
+        if x.shape[0] > 2 * y.shape[0] + 1:
+            return x * 2
+        return x * x.shape[0] + y.sum()
+
+    loaded = through(tmp_path, f, np.ones(5), np.ones(3))
+    for n, m in ((7, 3), (2, 3), (1, 0)):
+        x, y = np.arange(float(n)), np.arange(float(m))
+        np.testing.assert_array_equal(loaded(x, y)[0], f(x, y))
+    for n, m in ((8, 3), (2, 0)):
+        with pytest.raises(dvm.ShapeError):
+            loaded(np.ones(n), np.ones(m))
+
+
+def writes(x: Any) -> Any:
+    STATE["last"] = x
+    return x + 1
+
+
+def writes_into(x: Any) -> Any:
+    x += 1
+    return x
+
+
+def decides(x: Any) -> Any:
+    return x * 2 if x.sum() > 3 else x * 3
+
+
+def decides_by_number(x: Any, n: Any = 3) -> Any:
+    return x * n if n > 2 else x + n
+
+
+def draws(x: Any) -> Any:
+    return x + np.random.random(3)
+
+
+def prints(x: Any) -> Any:
+    print("here")
+    return x + 1
+
+
+def loops(x: Any) -> Any:
+    while x.sum() < 100:
+        x = x * 2
+    return x
+
+
+@pytest.mark.parametrize(
+    ("f", "reason"),
+    [
+        (lambda x: (x + 1, "text"), "its result 'y1'"),
+        (lambda x: x, "its result 'y' is no array"),
+        (lambda _: 3, "its result 'y' is no array"),
+        (writes, "set_item"),
+        (writes_into, "copyto"),
+        (decides, "which way it goes depends on"),
+        (decides_by_number, "which way it goes depends on"),
+        (draws, ""),
+        (prints, "effect"),
+        (loops, ""),
+        (LAYER.counts, "set_attribute"),
+        (lambda x: np.linalg.svd(x.reshape(3, 1))[1] + 1, ""),
+    ],
+)
+def test_what_needs_python_is_refused(f: Callable[..., Any], reason: str, tmp_path: Path) -> None:
+    with pytest.raises(dvm.CaptureError, match=f"cannot be saved.*{reason}") as caught:
+        dvm.save(f, tmp_path / "f.dvm")(np.ones(3))
+    assert caught.value.hint
+    assert os.listdir(tmp_path) == []
+
+
+def test_misuse_is_told(tmp_path: Path) -> None:
+    with pytest.raises(TypeError, match=r"dvm\.save"):
+        dvm.save(normalise, tmp_path / "f.dvm", np.ones(3))
+
+
+def arguments_of(program: Program, call: int) -> Any:
+    namespace: dict[str, Any] = {}
+    exec(program.source, namespace)
+    exec(program.calls[call], namespace)
+    return namespace["arguments"]
+
+
+def plain(program: Program, call: int) -> Any:
+    """What a call gives when it is the first one."""
+    namespace: dict[str, Any] = {}
+    exec(program.source, namespace)
+    with np.errstate(all="ignore"):
+        return namespace["f"](*arguments_of(program, call))
+
+
+def saved_agrees(program: Program, path: Path) -> bool:
+    """Whether the program can be saved; fails where what is loaded computes something else."""
+    namespace: dict[str, Any] = {}
+    exec(program.source, namespace)
+    try:
+        dvm.save(namespace["f"], path)(*arguments_of(program, 0))
+    except (dvm.CaptureError, ArithmeticError, ValueError, TypeError, LookupError, AttributeError):
+        return False
+    loaded = dvm.load(path)
+    for call, text in enumerate(program.calls):
+        if "last_" in text:  # it needs what the call before gave
+            continue
+        given = dict(zip(program.names, arguments_of(program, call), strict=True))
+        try:
+            results = loaded(*(given[name] for name in loaded.arguments))
+            expected = plain(program, call)
+        except (dvm.ShapeError, dvm.DtypeError):
+            assert call > 0, program  # other calls may go another way
+            continue
+        values = expected if isinstance(expected, (tuple, list)) else [expected]
+        values = list(expected.values()) if isinstance(expected, dict) else values
+        assert len(values) == len(results), program
+        for value, result in zip(values, results, strict=True):
+            assert result.shape == np.shape(value), program
+            near = max(1e-5, 100 * program.eps)
+            np.testing.assert_allclose(
+                np.asarray(result, np.float64), np.asarray(value, np.float64),
+                rtol=near, atol=near * max(1, program.rounded), err_msg=str(program),
+            )  # fmt: skip
+    return True
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_generated_programs(tmp_path: Path) -> None:
+    saved = sum(
+        saved_agrees(generate(seeded((77, k))), tmp_path / "f.dvm") for k in range(PROGRAMS)
+    )
+    assert saved > 0  # most of them have something of Python's
+
+
+def expression(random: np.random.Generator, depth: int) -> str:
+    """Return an expression over x [n, m], y [m] and WEIGHT [4, 4], whose value is [n, m]."""
+    if depth == 0:
+        return str(
+            random.choice(["x", "(x + y)", "(x @ WEIGHT)", "y * np.ones_like(x)", "x[::-1]"])
+        )
+    a, b = (expression(random, depth - 1) for _ in range(2))
+    forms = [
+        f"({a} + {b})",
+        f"({a} * {b} * scale)",
+        f"np.tanh({a})",
+        f"({a} - np.mean({b}, axis=0))",
+        f"np.maximum({a}, {b}.sum(axis=1, keepdims=True) / {a}.shape[0])",
+        f"({a} if x.shape[0] > 3 else {b})",
+        f"({a} if 2 * x.shape[0] - y.shape[0] != 4 else -{b})",
+        f"({a}.T.copy().T + {b})",
+        f"np.where({a} > {b}, {a}, SCALE)",
+    ]
+    return str(random.choice(forms))
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_generated_expressions(tmp_path: Path) -> None:
+    """Of arrays and sizes alone: all of them are saved whose results are in C order."""
+    seeds, saved = max(12, PROGRAMS // 5), 0
+    for seed in range(seeds):
+        random = np.random.default_rng(seed)
+        weight = random.standard_normal((4, 4))
+        namespace = {"np": np, "WEIGHT": weight, "SCALE": 2}
+        text = f"def f(x, y, scale):\n    return {expression(random, 3)} + y\n"
+        exec(text, namespace)
+        f: Any = namespace["f"]
+        try:
+            loaded = through(tmp_path, f, random.standard_normal((5, 4)), np.arange(4.0), 0.5)
+        except dvm.CaptureError:  # results whose memory order is not C's
+            continue
+        saved += 1
+        served = 0
+        for rows in (5, 1, 4, 3, 9):
+            given = {"x": random.standard_normal((rows, 4)), "y": np.arange(4.0), "scale": 0.25}
+            try:
+                (result,) = loaded(*(given[name] for name in loaded.arguments))
+            except dvm.ShapeError:  # it goes another way
+                assert rows != 5, text
+                continue
+            served += 1
+            np.testing.assert_allclose(result, f(**given), rtol=1e-9, atol=1e-9, err_msg=text)
+        assert served, text
+    assert saved > seeds // 2
