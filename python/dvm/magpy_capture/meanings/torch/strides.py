@@ -176,7 +176,7 @@ class TensorStrides(TorchPart):
     def laid(self, t: Tensor, register: int) -> int:
         """New memory in a register, with the strides that the program's own has."""
         like = t.strides.like
-        if like is None or t.rank < 2:
+        if like is None or not t.rank:
             return register
         if all(dim.constant is not None and dim.constant > 1 for dim in t.shape):
             return register
