@@ -6,10 +6,9 @@
 //   table     of each section: what it is, where it lies, how long it is, its SHA-256
 //   settings  a text: target, numerics, precision, checks, names of inputs and results
 //   graph     the text of the Graph, which is what counts; sources are named without their folders
-//   elements  of each constant that has a name, in the Graph's order: without gaps, with its axes
-//   in
-//             the order that they had in memory, on which last bits of products may depend; from
-//             the beginning of a page on, so that they are used where the file is mapped
+//   elements  of each constant that has a name, in the Graph's order: without gaps, its axes in the
+//             order that they had in memory, on which last bits of products may depend; from the
+//             beginning of a page on, so that they are used where the file is mapped
 //
 // all numbers little-endian. The same Graph gives the same bytes. There is no Plan in it: lowering
 // the Graph anew takes milliseconds, and what is in the file means the same to later versions.
