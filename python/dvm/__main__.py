@@ -241,8 +241,9 @@ def named_input(text: str) -> tuple[str, Any]:
 
 def run_show(options: argparse.Namespace) -> str:
     """Run the command `show`: what a saved graph has, all of its hashes compared."""
-    settings, _, constants, sections = access(graphs.open_graph, options.file, True)
-    graph = access(dvm.load, options.file)
+    opened = access(graphs.open_graph, options.file, True)
+    settings, _, constants, sections = opened
+    graph = graphs.compiled_of(opened)
     lines = [f"{key:12} {settings[key]}" for key in ("target", "numerics", "precision")]
     lines += [f"{'input':12} {name}  {type_}" for name, type_ in graph.arguments.items()]
     lines += [f"{'result':12} {name}  {type_}" for name, type_ in graph.results.items()]

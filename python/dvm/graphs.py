@@ -149,7 +149,16 @@ def load(
     version or damaged, GraphError for a graph that breaks a rule, UnsupportedError for an unknown
     target or a missing function.
     """
-    settings, graph, constants, _ = open_graph(path, check)
+    return compiled_of(open_graph(path, check), target, functions)
+
+
+def compiled_of(
+    opened: _dvm.OpenedGraph,
+    target: str | None = None,
+    functions: Mapping[str, Callable[..., Any]] | None = None,
+) -> CompiledGraph:
+    """Return what `open_graph` gave, compiled: as `load` does."""
+    settings, graph, constants, _ = opened
     loaded = CompiledGraph(
         graph,
         target=settings["target"] if target is None else target,

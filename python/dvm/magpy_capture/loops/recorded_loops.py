@@ -40,7 +40,6 @@ class RecordedLoop:
     exhausted: whether nothing was left to iterate over.
     changed: its `changed_lists`, once they are known.
     held: attributes that are variables of it (held.py).
-    last: its last turn as a recording, once that is made.
     """
 
     function: types.FunctionType
@@ -57,7 +56,6 @@ class RecordedLoop:
     exhausted: bool = False
     changed: set[str] | None = None
     held: tuple[Held, ...] = ()
-    last: dict[str, Any] | None = None
 
     @functools.cached_property
     def loop(self) -> LoopCode:

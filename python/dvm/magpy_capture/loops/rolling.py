@@ -269,16 +269,6 @@ class Loops(LoopPart, LoopPolicy):
                 raise refuse(reasons.LOOP_VARIABLE, name, "set by no turn")
         if turns.count > MOST_WAYS and ways_shown(self.recording, turns) > MOST_WAYS:
             raise refuse(reasons.LOOP_WAYS, MOST_WAYS)
-        if turns.count:
-            self._turn_of(turns, turns.count - 1)
-
-    def _turn_of(self, turns: RecordedLoop, turn: int) -> dict[str, Any]:
-        """That turn as a recording. Of the last one it is made once."""
-        if turn != turns.count - 1:
-            return turn_recording(self.recording, turns, turn)
-        if turns.last is None:
-            turns.last = turn_recording(self.recording, turns, turn)
-        return turns.last
 
     def _lower_turns(self, turns: RecordedLoop, rolled: Rolled) -> None:
         """Lower those that no path is known for; at most some, the others may do the same."""
@@ -332,7 +322,7 @@ class Loops(LoopPart, LoopPolicy):
     def _lower_turn(self, turns: RecordedLoop, turn: int, rolled: Rolled) -> None:
         own, loop = self.program.spec, turns.loop
         spec = PathSpec(own.target, own.numerics, own.precision)
-        recording = self._turn_of(turns, turn)
+        recording = turn_recording(self.recording, turns, turn)
         carried = [loop.variables.index(name) for name in loop.carried]
         known = ValueHistory(varying={("argument", place) for place in self._varying(turns)})
         deadline = self.program.deadline

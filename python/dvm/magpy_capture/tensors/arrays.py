@@ -17,15 +17,7 @@ from dvm.magpy_capture.path.materialiser import Materialiser
 from dvm.magpy_capture.path.spec import refuse
 from dvm.magpy_capture.tensors.fresh import Order, c_order
 from dvm.magpy_capture.tensors.layer import TensorPart
-from dvm.magpy_capture.values import (
-    Abstract,
-    Content,
-    Literal,
-    Sequence,
-    Storage,
-    Tensor,
-    resolve,
-)
+from dvm.magpy_capture.values import Abstract, Content, Literal, Sequence, Storage, Tensor, resolve
 
 INDICES = (int, type(None), type(Ellipsis))
 

@@ -259,9 +259,8 @@ class Indexing(TensorPart):
             contiguous=whole or self._is_dense(t, selection),
         )
         if made.rank > 1 and any(step > 1 for step in selection.steps):
-            made.strides = t.strides.seen_through(
-                turned=True
-            )  # an axis of one element may have the largest one
+            # An axis of one element may have the largest one.
+            made.strides = t.strides.seen_through(turned=True)
         if not all(selection.kept) and not written:
             self.updates.check_view(made)
         return made

@@ -12,6 +12,8 @@ from dvm.magpy_capture.values import Abstract, Flags, FlatValue, Host, Named, St
 
 #: of a call, by position and by name
 Arguments = tuple[list[Abstract], Named]
+#: (call, function, arguments, seen) -> the output. call: the same without it, for what it gives
+Put = Callable[[Callable[[Any], Abstract], Any, Arguments, Any], Abstract]
 
 
 class Rules(Protocol):
@@ -80,18 +82,8 @@ class Rules(Protocol):
     def guard_instance(self, value: Abstract, cls: type) -> None:
         """isinstance(value, cls), by a metaclass of the library's, says what Python would."""
 
-    def output_of(self, named: Named) -> Abstract | None:
-        """What a call is told to write its result into, of which its meaning knows nothing."""
-
-    def put(
-        self,
-        output: Abstract,
-        call: Callable[[Any], Abstract],
-        function: Any,
-        arguments: Arguments,
-        seen: Any,
-    ) -> Abstract:
-        """What such a call gives: the output. call: the same without it, for what it gives."""
+    def put_out(self, named: Named) -> Put | None:
+        """What writes the result of a call where it is told to; None: its meaning does."""
 
     def is_opaque_class(self, cls: type) -> bool:
         """Whether operators on its arrays run the library's own code, on every call."""

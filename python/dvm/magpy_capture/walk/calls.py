@@ -111,13 +111,13 @@ class Calls(WalkPart):
     ) -> Abstract:
         """By what the user vouches for, the function itself, its kind, and whose it is."""
         hashable = is_plain_key(function)
-        if (output := self.rules.output_of(named)) is not None and is_function(function):
+        if (put := self.rules.put_out(named)) is not None and is_function(function):
             rest = {name: value for name, value in named.items() if name != "out"}
 
             def call(like: Any) -> Abstract:
                 return self.call_function(function, positional, rest, like)
 
-            return self.rules.put(output, call, function, (positional, rest), seen)
+            return put(call, function, (positional, rest), seen)
         if hashable and is_function(function):
             positional = list(map(self.deques.in_sequence, positional))
         if hashable and any(map(is_open_list, positional)):

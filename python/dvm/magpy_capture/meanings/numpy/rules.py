@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from collections.abc import Sequence as SequenceOf
 from typing import Any
 
@@ -18,7 +17,6 @@ from dvm.magpy_capture.meanings.numpy.tables import (
 from dvm.magpy_capture.path.graphs import same_shape
 from dvm.magpy_capture.tensors.fresh import Order, c_order
 from dvm.magpy_capture.tensors.indexing import index_parts
-from dvm.magpy_capture.tensors.rules import Arguments
 from dvm.magpy_capture.values import Abstract, Flags, FlatValue, Host, Named, Strides, Tensor
 
 #: kind of operator -> operator of the language -> what computes it
@@ -110,18 +108,8 @@ class NumpyRules(NumpyPart):
     def guard_instance(self, value: Abstract, cls: type) -> None:
         """No class of NumPy's has a metaclass of its own."""
 
-    def output_of(self, named: Named) -> None:
+    def put_out(self, named: Named) -> None:
         """Meanings take `out` themselves."""
-
-    def put(
-        self,
-        output: Abstract,
-        call: Callable[[Any], Abstract],
-        function: Any,
-        arguments: Arguments,
-        seen: Any,
-    ) -> Abstract:
-        raise TypeError("no output was told")
 
     def operand(self, operand: Abstract, dtype: str) -> Tensor:
         return self.promotion.operand(operand, dtype)

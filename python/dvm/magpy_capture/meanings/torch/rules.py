@@ -6,7 +6,6 @@ import contextlib
 import functools
 import itertools
 import sys
-from collections.abc import Callable
 from collections.abc import Sequence as SequenceOf
 from typing import Any
 
@@ -18,7 +17,7 @@ from dvm.magpy_capture.path.spec import NotCapturable, refuse
 from dvm.magpy_capture.registry import METHODS, Meaning
 from dvm.magpy_capture.tensors.fresh import Order, c_order
 from dvm.magpy_capture.tensors.indexing import index_parts
-from dvm.magpy_capture.tensors.rules import Arguments
+from dvm.magpy_capture.tensors.rules import Put
 from dvm.magpy_capture.values import (
     Abstract,
     FlatValue,
@@ -333,21 +332,11 @@ class TorchRules(TorchPart):
             raise refuse(reasons.ISINSTANCE, cls)
         self.program.guard("guard_lacks", value.storage.register, IS_BUFFER)
 
-    def output_of(self, named: Named) -> Abstract | None:
-        found = resolve(named["out"]) if "out" in named else None
-        return None if found is None or is_none(found) else found
-
-    def put(
-        self,
-        output: Abstract,
-        call: Callable[[Any], Abstract],
-        function: Any,
-        arguments: Arguments,
-        seen: Any,
-    ) -> Abstract:
+    def put_out(self, named: Named) -> Put | None:
+        if "out" not in named or is_none(named["out"]):
+            return None
         put: Any = sys.modules[f"{__package__}.operations.outputs"].put
-        made: Abstract = put(self.meanings.holder(put), output, call, function, arguments, seen)
-        return made
+        return functools.partial(put, self.meanings.holder(put), resolve(named["out"]))
 
     @staticmethod
     def _schemas() -> Any:

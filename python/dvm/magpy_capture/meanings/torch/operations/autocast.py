@@ -6,7 +6,6 @@ calls, under the same mode.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -14,10 +13,10 @@ import torch
 from dvm import reasons
 from dvm.magpy_capture.meanings.torch.layer import TorchPart
 from dvm.magpy_capture.meanings.torch.operations.elementwise import cast
-from dvm.magpy_capture.path.program import describe
+from dvm.magpy_capture.meanings.torch.operations.mode_managers import ModeManager, parts_of_class
 from dvm.magpy_capture.path.spec import refuse
-from dvm.magpy_capture.registry import attributes_of, entered, means, methods_of
-from dvm.magpy_capture.values import Abstract, Literal, Method, Tensor, resolve
+from dvm.magpy_capture.registry import means
+from dvm.magpy_capture.values import Abstract, Literal, Tensor, resolve
 
 #: functions that are computed in the lower dtype (aten/src/ATen/autocast_mode.h), of those that
 #: have a meaning
@@ -27,17 +26,11 @@ LEFT = frozenset({"scaled_dot_product_attention"})
 #: dtypes of what is cast
 CAST = frozenset({"float32", "float16", "bfloat16"})
 #: what the recorder does not enter
-MANAGERS = (
-    torch.autocast,
-    *(getattr(torch.autocast, f"__{name}__") for name in ("init", "enter", "exit")),
-)
+MANAGERS = parts_of_class(torch.autocast)
 
 
-@dataclass(eq=False)
-class Autocast:
-    """A torch.autocast that the program made; no dtype: a disabled one."""
-
-    dtype: torch.dtype | None
+class Autocast(ModeManager):
+    """A torch.autocast that the program made."""
 
 
 @means(torch.autocast)
@@ -49,25 +42,16 @@ def make(
         lower.indexing.plain(each)
     if lower.indexing.plain(device_type) != "cpu":
         raise refuse(reasons.TORCH_FORM, "torch.autocast", "another device")
-    return Autocast(seen.fast_dtype if seen._enabled else None)
+    dtype = seen.fast_dtype if seen._enabled else None
+
+    def enter(lower: TorchPart, manager: Autocast) -> Autocast:
+        lower.torch_modes.autocasts.append(dtype)
+        return manager
+
+    return Autocast(enter, leave)
 
 
-@attributes_of(Autocast)
-def method_of(_: TorchPart, base: Autocast, name: str, _seen: Any) -> Any:
-    return Method(base, name)
-
-
-@entered(Autocast)
-def enter(lower: TorchPart, manager: Autocast) -> Any:
-    lower.torch_modes.autocasts.append(manager.dtype)
-    return manager
-
-
-@methods_of(Autocast)
-def leave(lower: TorchPart, manager: Autocast, name: str, *_call: Any) -> Abstract:
-    """`__exit__`: of a `with`, which has entered it."""
-    if name != "__exit__":
-        raise refuse(reasons.CALL_METHOD, name, describe(manager))
+def leave(lower: TorchPart) -> Literal:
     lower.torch_modes.autocasts.pop()
     return Literal(False)
 

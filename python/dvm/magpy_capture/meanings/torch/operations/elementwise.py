@@ -154,8 +154,8 @@ def whole_division(op: str) -> Meaning:
     return meaning
 
 
-means(torch.floor_divide, torch.Tensor.floor_divide)(whole_division("floor_divide"))
-means(torch.remainder, torch.Tensor.remainder)(whole_division("remainder"))
+for _symbol, _name in {"//": "floor_divide", "%": "remainder"}.items():
+    OPERATORS["binary", _symbol] = means(*named(_name))(whole_division(_name))
 
 
 def scaled(row: Row) -> Meaning:
@@ -266,10 +266,6 @@ for _symbol, _name in {
 for _symbol, _name in {"-": "neg", "~": "bitwise_not"}.items():
     OPERATORS["unary", _symbol] = unary(row_of(f"{_name}.default"))
 OPERATORS["unary", "abs"] = unary(row_of("abs.default"))
-
-
-for _symbol, _name in {"//": "floor_divide", "%": "remainder"}.items():
-    OPERATORS["binary", _symbol] = whole_division(_name)
 
 
 # ---- dtypes and copies

@@ -10,7 +10,6 @@ from torch.nn import functional
 from dvm import _dvm, reasons
 from dvm.magpy_capture.meanings.torch.layer import TorchPart
 from dvm.magpy_capture.meanings.torch.operations.lowered import (
-    Row,
     arranged,
     builder_of,
     lowered,
@@ -309,23 +308,19 @@ def batch_norm(
     nodes, level = [maybe(lower, each) for each in (x, weight, bias)], lower.indexing.plain(eps)
     channels = sized(x.shape[1:2])
     kept_nodes = [builder_of(lower).broadcast(node_of(lower, each), channels) for each in kept]
-    expected: list[tuple[Any, list[_dvm.Dim]]] = [(seen.dtype, []), *[(torch.float32, [])] * 2]
-    row: Row
-    rest: list[Any]
+    expected: list[tuple[Any, list[_dvm.Dim]]] = [(seen.dtype, [])]
     if kept and not lower.indexing.plain(training):
-        row, rest = norms.batch_norm_inference, [*kept_nodes, 0.0, level]
-        return result(lower, lowered(lower, row, expected[:1], *nodes, *rest)[0])
+        args = [*nodes, *kept_nodes, 0.0, level]
+        return result(lower, lowered(lower, norms.batch_norm_inference, expected, *args)[0])
     if any(lower.sizes.is_size(size, 0) for size in x.shape):
         raise refuse(reasons.TORCH_FORM, "batch_norm", "no elements")
+    expected += [(torch.float32, [])] * 2
     if not kept:
-        row, rest = norms.batch_norm, [True, 0.0, level]
-    else:
-        row, rest = (
-            norms.batch_norm_functional,
-            [*kept_nodes, True, number_of(lower, momentum), level],
-        )
-        expected += [(getattr(torch, each.dtype), []) for each in kept]
-    made, _, _, *now = lowered(lower, row, expected, *nodes, *rest)
+        args = [*nodes, True, 0.0, level]
+        return result(lower, lowered(lower, norms.batch_norm, expected, *args)[0])
+    expected += [(getattr(torch, each.dtype), []) for each in kept]
+    args = [*nodes, *kept_nodes, True, number_of(lower, momentum), level]
+    made, _, _, *now = lowered(lower, norms.batch_norm_functional, expected, *args)
     for statistic, node in zip(kept, now, strict=True):
         lower.writes.write(statistic, result(lower, node), counted=False)
     return result(lower, made)
