@@ -17,8 +17,6 @@ loops      turns of a loop as one body
 
 from __future__ import annotations
 
-import math
-import time
 from typing import Any
 
 from dvm import _dvm
@@ -28,6 +26,7 @@ from dvm.magpy_capture.lower import lower as lower_recording
 from dvm.magpy_capture.meanings.numpy.tables import leaves as numpys_leaves
 from dvm.magpy_capture.meanings.python.leaves import leaves as pythons_leaves
 from dvm.magpy_capture.meanings.torch import arrival
+from dvm.magpy_capture.path.deadline import Deadline
 from dvm.magpy_capture.path.spec import NotCapturable, OutOfTime, PathSpec
 from dvm.magpy_capture.path.varying import ValueHistory
 from dvm.magpy_capture.registry import TRAMPOLINES
@@ -60,7 +59,6 @@ def lower(compiled: Any, recording: dict[str, Any], nanos: int | None = None) ->
     Raises:
         OutOfTime: if that takes this thread longer than `nanos` nanoseconds.
     """
-    deadline = math.inf if nanos is None else time.thread_time_ns() + nanos
     options = compiled.options
     spec = PathSpec(options.target, options.numerics, options.precision)
     has_paths = compiled.stats.captures > 0
@@ -70,7 +68,7 @@ def lower(compiled: Any, recording: dict[str, Any], nanos: int | None = None) ->
         spec,
         recording,
         compiled.__wrapped__,
-        deadline,
+        Deadline(nanos),
         has_paths=has_paths,
         loops=loops,
         varying=vars(compiled).setdefault("varying", ValueHistory()),

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 from dvm import _dvm, reasons
 from dvm.magpy_capture.libraries import LIBRARIES
 from dvm.magpy_capture.loops.histories import LoopHistories
 from dvm.magpy_capture.lowering import Lowering
+from dvm.magpy_capture.path.deadline import Deadline
 from dvm.magpy_capture.path.graphs import Modes
 from dvm.magpy_capture.path.spec import NotCapturable, OutOfTime, PathSpec, Steps
 from dvm.magpy_capture.path.varying import ValueHistory
@@ -19,7 +19,7 @@ def lower(
     spec: PathSpec,
     recording: dict[str, Any],
     function: Any,
-    deadline: float = math.inf,
+    deadline: Deadline,
     *,
     has_paths: bool = False,
     loops: LoopHistories | None = None,

@@ -12,6 +12,7 @@ from dvm.magpy_capture.loops.gathering import gather
 from dvm.magpy_capture.loops.histories import LoopHistories
 from dvm.magpy_capture.loops.rolling import Loops
 from dvm.magpy_capture.part import CLASSES, Part
+from dvm.magpy_capture.path.deadline import Deadline
 from dvm.magpy_capture.path.graphs import Graphs, Modes
 from dvm.magpy_capture.path.program import Program
 from dvm.magpy_capture.path.spec import PathSpec
@@ -83,7 +84,8 @@ class Lowering:
             if name in STATEFUL:
                 self._stateful.append((vars(part), handed))
         vars(self).update(self._parts)
-        self._handlers: dict[str, Any] = {
+        #: kind of event -> what lowers it
+        self.handlers: dict[str, Any] = {
             kind: getattr(self._parts[name], method) for kind, (name, method) in HANDLERS.items()
         }
 
@@ -94,7 +96,7 @@ class Lowering:
         function: Any,
         modes: Modes,
         found: Findings,
-        deadline: float,
+        deadline: Deadline,
         has_paths: bool,
         loops: LoopHistories,
         varying: ValueHistory,
@@ -134,10 +136,6 @@ class Lowering:
         if name is None:  # registered since
             name = HOLDERS[meaning] = next(iter(meaning.__annotations__.values()))
         return self._parts[name]
-
-    def handler(self, kind: str) -> Any:
-        """What lowers events of that kind."""
-        return self._handlers[kind]
 
     def close(self) -> None:
         """Nothing of the call stays alive by what a part knows of it."""
