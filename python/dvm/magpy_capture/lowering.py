@@ -105,6 +105,7 @@ class Lowering:
         given: dict[str, tuple[Any, ...]] = {
             "program": (spec, deadline),
             "graph": (modes,),
+            "settled": (spec.example,),
             "heap": (dict(recording["snapshots"]),),
             # As they are now: what turns find out counts for what is lowered behind them.
             "memory": (frozenset(found.joint),),
