@@ -35,8 +35,14 @@ from dvm.magpy_capture.path.varying import ValueHistory
 from dvm.magpy_capture.registry import TRAMPOLINES
 
 __all__ = [
-    *("Example", "Lowering", "NotCapturable", "OutOfTime", "PathSpec"),
-    *("look_around", "lower", "refresh_leaves"),
+    "Example",
+    "Lowering",
+    "NotCapturable",
+    "OutOfTime",
+    "PathSpec",
+    "look_around",
+    "lower",
+    "refresh_leaves",
 ]
 
 

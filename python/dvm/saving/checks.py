@@ -7,8 +7,8 @@ from typing import Any
 
 from dvm import _dvm
 from dvm.magpy_capture import Lowering
-from dvm.magpy_capture.path.settled import NUMBERS, registers_of
-from dvm.saving.refusals import NeedsPython
+from dvm.magpy_capture.path.settled import is_number, registers_of
+from dvm.saving.refusals import NeedsPythonError
 
 #: comparisons of sizes as a graph has them, and what holds where one does not
 COMPARISONS = {"==": "eq", "!=": "ne", "<": "lt", "<=": "le", ">": "gt", ">=": "ge"}
@@ -17,7 +17,6 @@ OPPOSITES = {"eq": "ne", "ne": "eq", "lt": "ge", "ge": "lt", "gt": "le", "le": "
 OF_TWO = ("guard_same", "guard_overlap", "guard_shared", "guard_view")
 #: guards on a value, and what it has to be; of all others, an argument is as in the example
 OF_VALUES = {"guard_truth": None, "guard_value": None, "guard_is": None, "require": True}
-
 
 
 def symbols_of(*sizes: _dvm.Dim | int) -> Iterator[str]:
@@ -50,7 +49,7 @@ class Checks:
         self.pinned: set[str] = set()
 
     def guard(self, name: str, *operands: Any) -> None:
-        """Turn a guard on the call into checks; raises NeedsPython where it cannot be."""
+        """Turn a guard on the call into checks; raises NeedsPythonError where it cannot be."""
         step = (name, *operands)
         open_ended = [r for r in registers_of(step) if not self._settled.is_settled(r)]
         if not open_ended:
@@ -58,11 +57,11 @@ class Checks:
         if name in OF_TWO:
             if name == "guard_view" or operands[2]:
                 names = [self._settled.name_of(r) or "a result" for r in operands[:2]]
-                raise NeedsPython("'{}' and '{}' of the example share memory".format(*names))
+                raise NeedsPythonError("'{}' and '{}' of the example share memory".format(*names))
             return
         if name not in OF_VALUES:
             if name in ("loop", "raises"):
-                raise NeedsPython(f"it has the step '{name}'")
+                raise NeedsPythonError(f"it has the step '{name}'")
             self._require_kind(name, open_ended[0])
             return
         register, wanted = operands[0], OF_VALUES[name] or operands[-1]
@@ -85,9 +84,9 @@ class Checks:
         for each in self._origins(register):
             value = self._settled.value_of(each)
             name = self._settled.name_of(each)
-            if not isinstance(value, NUMBERS):
+            if not is_number(value):
                 what = f"'{name}'" if name else "what it computes"
-                raise NeedsPython(f"which way it goes depends on {what}")
+                raise NeedsPythonError(f"which way it goes depends on {what}")
             self.pinned.add(name)
 
     def _origins(self, register: int) -> Iterator[int]:

@@ -8,20 +8,22 @@ from typing import Any
 
 from dvm import _dvm
 from dvm.magpy_capture import Lowering
+from dvm.magpy_capture.libraries import is_scalar, library_of
 from dvm.magpy_capture.path.settled import CATEGORIES, UNTOLD
 from dvm.magpy_capture.values import (
+    Abstract,
     DequeValue,
     DictValue,
-    Host,
     Instance,
     ListValue,
     Literal,
     Sequence,
     Tensor,
+    is_none,
     resolve,
 )
 from dvm.saving.checks import Checks, symbols_of
-from dvm.saving.refusals import NeedsPython, refused
+from dvm.saving.refusals import NeedsPythonError, refused
 
 #: methods of C, which change no more than the object that they are given first
 OF_C = (types.MethodDescriptorType, types.WrapperDescriptorType)
@@ -62,7 +64,7 @@ class Reader:
             self.pinned = checks.pinned
             if not self.pinned:
                 self._finish(lowering, checks)
-        except NeedsPython as reason:
+        except NeedsPythonError as reason:
             raise refused(str(reason), at) from None
 
     @staticmethod
@@ -75,15 +77,15 @@ class Reader:
             checks.guard(name, *operands)
         elif name == "call" and operands[-1] is True:
             called = getattr(value_of(operands[1]), "__name__", "a function")
-            raise NeedsPython(f"it calls {called}, which dvm does not know")
+            raise NeedsPythonError(f"it calls {called}, which dvm does not know")
         elif CATEGORIES[name] == "effect":
             is_call = name == "effect"
             target = operands[2][:1] if is_call else operands[:1]
             is_own = made is not None and not made.isdisjoint(target)
             if not is_own or (is_call and not isinstance(value_of(operands[1]), OF_C)):
-                raise NeedsPython(f"it has the step '{name}', {SYNOPSES[name]}")
+                raise NeedsPythonError(f"it has the step '{name}', {SYNOPSES[name]}")
         elif name in UNTOLD - {"run"}:
-            raise NeedsPython(f"it has the step '{name}', {SYNOPSES[name]}")
+            raise NeedsPythonError(f"it has the step '{name}', {SYNOPSES[name]}")
         elif made is not None and CATEGORIES[name] == "compute" and name != "forget":
             made.add(operands[0])
 
@@ -91,10 +93,10 @@ class Reader:
         """Take the graph of the results from that of the path."""
         graph, settled = lowering.graph, lowering.settled
         returned = lowering.recorded.value(lowering.record.recording["result"])
-        tensors = dict(results_of(returned, ""))
-        if not tensors:
-            raise NeedsPython("it computes no array")
-        values = [lowering.layouts.in_c_order(tensor) for tensor in tensors.values()]
+        results = dict(results_of(returned, ""))
+        if not results:
+            raise NeedsPythonError("it computes no array")
+        values = [self._value_of(lowering, result) for result in results.values()]
         asked = {symbol for left, _, right in checks.checks for symbol in symbols_of(left, right)}
         read = sorted(
             graph.native.inputs_of(values), key=lambda v: settled.place_of(graph.home_of(v))
@@ -105,30 +107,40 @@ class Reader:
             if not name:
                 step = lowering.program.maker_of(register)
                 what = f"the step '{step[0]}'" if step else "what it computes"
-                raise NeedsPython(f"its graph is given {what}")
+                raise NeedsPythonError(f"its graph is given {what}")
             self.inputs.append(name)
-        self.results = list(tensors)
+        self.results = list(results)
         self.constants = settled.constants
         self.checks = [(str(a), compare, str(b)) for a, compare, b in checks.checks]
 
+    @staticmethod
+    def _value_of(lowering: Lowering, result: Abstract) -> int:
+        """The graph value of an array, its axes in C order, or of a scalar that is known."""
+        if isinstance(result, Tensor):
+            return lowering.layouts.in_c_order(result)
+        dtype = library_of(result.object).dtype_of(result.object)
+        return lowering.graph.constant_value(dtype, result.object)
 
-def results_of(value: Any, name: str) -> Iterator[tuple[str, Tensor]]:
-    """The arrays that a result is or holds, by name; what is the same in each call is none."""
+
+def results_of(value: Any, name: str) -> Iterator[tuple[str, Abstract]]:
+    """The arrays that a result is or holds, by name.
+
+    None stays out, and of an object of a class what is the same in each call.
+    """
     value = resolve(value)
-    if isinstance(value, Tensor):
+    if isinstance(value, Tensor) or (isinstance(value, Literal) and is_scalar(value.object)):
         yield name or "y", value
-    elif getattr(value, "register", -1) >= 0 and not isinstance(value, Host):
-        raise NeedsPython(f"its result '{name or 'y'}' is an object of the caller's")
-    elif isinstance(value, (Sequence, ListValue, DequeValue)):
+    elif isinstance(value, (Sequence, ListValue, DequeValue)) and value.register < 0:
         for place, part in enumerate(value.elements):
             yield from results_of(part, f"{name}.{place}" if name else f"y{place}")
-    elif isinstance(value, DictValue):
+    elif isinstance(value, DictValue) and value.register < 0:
         for key, part in value.items.items():
             yield from results_of(part, f"{name}.{key}" if name else str(key))
-    elif isinstance(value, Instance):
+    elif isinstance(value, Instance) and value.register < 0:
         if value.content is not None:
             yield from results_of(value.content, name)
         for key, part in value.attributes.items():
-            yield from results_of(part, f"{name}.{key}" if name else key)
-    elif not isinstance(value, Literal):
-        raise NeedsPython(f"its result '{name or 'y'}' is no array that it computes")
+            if not isinstance(resolve(part), Literal):
+                yield from results_of(part, f"{name}.{key}" if name else key)
+    elif not is_none(value):
+        raise NeedsPythonError(f"its result '{name or 'y'}' is no array that it computes")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dvm import errors
 
 
-class NeedsPython(Exception):
+class NeedsPythonError(Exception):
     """The call has something that is no part of a graph; the text says what."""
 
 

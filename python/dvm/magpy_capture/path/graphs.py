@@ -183,14 +183,14 @@ class Graphs(PathPart):
         dtype = DTYPES[library_of(array).dtype_of(array)]
         if is_settled:
             name = self.settled.keep(register, array, order)
-            value = self.native.named_tensor(dtype, stored, name, at=self.program.at)
+            given = value = self.native.named_tensor(dtype, stored, name, at=self.program.at)
         else:
-            value = self._given_value(register, dtype, stored, order)
+            given, value = self._given_value(register, dtype, stored, order)
         self._record("input", (), value)
         for axis, symbol in symbols.items():
             self.program.symbol_homes[str(symbol)] = (register, axis)
             self.symbol_values[str(symbol)] = array.shape[axis]
-            self._input_of[str(symbol)] = value
+            self._input_of[str(symbol)] = given
         if list(order) != sorted(order):
             register = self.program.step(
                 "call",
@@ -203,15 +203,15 @@ class Graphs(PathPart):
 
     def _given_value(
         self, register: int, dtype: str, stored: SequenceOf[_dvm.Dim], order: SequenceOf[int]
-    ) -> int:
-        """An input; of a file it has its axes as the program does, however they lie."""
+    ) -> tuple[int, int]:
+        """An input, and its value; that of a file has its axes as the program does."""
         if not self.settled.is_saved or list(order) == sorted(order):
-            value = self.native.input(dtype, stored, at=self.program.at)
-            return value
+            given = self.native.input(dtype, stored, at=self.program.at)
+            return given, given
         shape = [stored[order.index(axis)] for axis in range(len(order))]
         given = self.native.input(dtype, shape, at=self.program.at)
         self._homes[given] = register
-        return self.native.transpose(given, list(order), at=self.program.at)
+        return given, self.native.transpose(given, list(order), at=self.program.at)
 
     def symbol_of_int(self, kind: str, register: int, seen: int, low: int) -> _dvm.Dim:
         """A symbol for the int in a register."""

@@ -13,7 +13,7 @@ from collections.abc import Sequence as SequenceOf
 from typing import Any
 
 from dvm import _dvm
-from dvm.magpy_capture.libraries import LIBRARIES, is_array
+from dvm.magpy_capture.libraries import LIBRARIES, is_array, is_scalar
 from dvm.magpy_capture.library import Array
 from dvm.magpy_capture.path.layer import PathPart
 from dvm.magpy_capture.path.spec import Example, Step
@@ -23,7 +23,7 @@ OPERANDS = {name: operands for name, _, operands, _ in _dvm.step_table}
 CATEGORIES = {name: category for name, category, *_ in _dvm.step_table}
 #: of category compute, and yet not told by their operands
 UNTOLD = frozenset({"run", "call_random", "lend", "put", "lock"})
-NUMBERS = (bool, int, float)
+CONTAINERS = (tuple, list, dict)
 #: between an object and what it holds, and no part of a name
 HOLDERS = ("_modules", "_parameters", "_buffers", "__dict__")
 #: what attributes of arrays say of their kind alone
@@ -59,6 +59,11 @@ MEANINGS: dict[str, Callable[..., Any]] = {
     "tuple": tuple,
     "call": called,
 }
+
+
+def is_number(value: Any) -> bool:
+    """Whether it is a number that a graph can be given."""
+    return isinstance(value, (bool, int, float)) or is_scalar(value)
 
 
 def is_of_same_array(function: Any) -> bool:
@@ -104,10 +109,10 @@ class Settled(PathPart):
             return False
         if self.is_given(register):
             value = self.value_of(register)
-            open_ended = isinstance(value, (tuple, list, dict, *NUMBERS)) or is_array(value)
-            return not open_ended or self.name_of(register) in self.pinned
+            is_open = isinstance(value, CONTAINERS) or is_array(value) or is_number(value)
+            return not is_open or self.name_of(register) in self.pinned
         if name in ("attribute", "getattr") and self.is_given(operands[0]):
-            return not is_array(self.value_of(operands[0])) or operands[1] in OF_KIND
+            return operands[1] in OF_KIND or not is_array(self.value_of(operands[0]))
         return all(map(self.is_settled, registers_of(step)))
 
     def place_of(self, register: int) -> int:
@@ -132,7 +137,7 @@ class Settled(PathPart):
             return False
         if step[0] in ("item", "key"):
             return self.is_given(step[2])
-        return step[0] == "argument"
+        return bool(step[0] == "argument")
 
     def value_of(self, register: int) -> Any:
         """What is there in the example, of what is settled or given; MISSING if nothing tells."""
@@ -170,6 +175,8 @@ class Settled(PathPart):
         if name in PARTS:
             before = self.name_of(operands[0])
             return before if operands[1] in HOLDERS else f"{before}.{operands[1]}".lstrip(".")
+        if name == "operator" and operands[0] == "getitem":
+            return self.name_of(operands[1])
         is_call = name == "call" and is_of_same_array(self.value_of(operands[0]))
         return self.name_of(operands[1][0]) if is_call else ""
 
@@ -184,4 +191,4 @@ class Settled(PathPart):
         return name
 
 
-__all__ = ["CATEGORIES", "NUMBERS", "Settled", "registers_of"]
+__all__ = ["CATEGORIES", "UNTOLD", "Settled", "is_number", "registers_of"]

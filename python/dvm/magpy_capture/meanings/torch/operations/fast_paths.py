@@ -22,8 +22,16 @@ from dvm.magpy_capture.meanings.torch.operations.lowered import (
 from dvm.magpy_capture.path.spec import refuse
 from dvm.magpy_capture.registry import means
 from dvm.magpy_capture.tensors.fresh import c_order
-from dvm.magpy_capture.values import Abstract, Content, Literal, Sequence, Storage, Tensor, is_none
-from dvm.magpy_capture.values import resolve
+from dvm.magpy_capture.values import (
+    Abstract,
+    Content,
+    Literal,
+    Sequence,
+    Storage,
+    Tensor,
+    is_none,
+    resolve,
+)
 from dvm.torch import norms, reductions
 from dvm.torch import products as rows
 from dvm.torch.builder import Tensor as Node
