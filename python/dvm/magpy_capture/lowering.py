@@ -15,10 +15,14 @@ from dvm.magpy_capture.part import CLASSES, Part
 from dvm.magpy_capture.path.deadline import Deadline
 from dvm.magpy_capture.path.graphs import Graphs, Modes
 from dvm.magpy_capture.path.program import Program
+from dvm.magpy_capture.path.settled import Settled
 from dvm.magpy_capture.path.spec import PathSpec
 from dvm.magpy_capture.path.varying import ValueHistory, Varying
 from dvm.magpy_capture.recording.findings import Findings
+from dvm.magpy_capture.recording.record import Record
 from dvm.magpy_capture.registry import Meaning, all_meanings
+from dvm.magpy_capture.tensors.layouts import Layouts
+from dvm.magpy_capture.walk.recorded import Events
 from dvm.magpy_capture.walk.walk import Walk
 
 # Parts and meanings are registered when they are imported.
@@ -64,12 +68,16 @@ class Lowering:
 
     What a part is handed is the same for each recording, and one lowering at a time is enough but
     where a loop is lowered within another: so parts are made once, and used again.
-    Annotated are those that are asked for here and in lower.py.
+    Annotated are those that are asked for here, in lower.py and where a path is read for a file.
     """
 
     graph: Graphs
+    layouts: Layouts
     loops: Loops
     program: Program
+    record: Record
+    recorded: Events
+    settled: Settled
     varying: Varying
     walk: Walk
 
@@ -107,6 +115,7 @@ class Lowering:
         given: dict[str, tuple[Any, ...]] = {
             "program": (spec, deadline),
             "graph": (modes,),
+            "settled": (spec.example,),
             "heap": (dict(recording["snapshots"]),),
             # As they are now: what turns find out counts for what is lowered behind them.
             "memory": (frozenset(found.joint),),

@@ -15,7 +15,8 @@ from typing import Any, Never
 from dvm import _dvm, errors
 from dvm.compiling import compile, is_by_torch_compile, is_module
 from dvm.graphs import CompiledGraph
-from dvm.saving import reader
+from dvm.saving.reader import Reader
+from dvm.saving.refusals import refused
 
 
 def save(fn: Any, path: str | os.PathLike[str], *misplaced: Never, **named: Never) -> Any:
@@ -38,7 +39,7 @@ def save(fn: Any, path: str | os.PathLike[str], *misplaced: Never, **named: Neve
     if misplaced or named:
         raise errors.misplaced("save")
     if is_by_torch_compile(fn):
-        raise reader.refused("it is compiled by torch.compile; give the module or function itself")
+        raise refused("it is compiled by torch.compile; give the module or function itself")
     compiled: Any = fn if isinstance(fn, _dvm.Compiled) else compile(fn)
     if is_module(compiled):
         compiled = compiled.call.compiled
@@ -54,26 +55,30 @@ def graph_of(compiled: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Co
     from dvm import magpy_capture
 
     recording = _dvm.record(compiled.__wrapped__, *args, **kwargs)
-    try:
-        spec = magpy_capture.lower(compiled, recording)
-    except magpy_capture.NotCapturable as refusal:
-        raise reader.refused(str(refusal.reason), refusal.at) from refusal
-    if spec.reason:
-        raise reader.refused(str(spec.reason), spec.reason_at)
-    path = reader.read(spec.steps, slots_of(compiled.__wrapped__, args, kwargs))
+    arguments = slots_of(compiled.__wrapped__, args, kwargs)
+    pinned: frozenset[str] = frozenset()
+    while True:
+        path = Reader()
+        example = magpy_capture.Example(list(arguments.items()), pinned)
+        spec = magpy_capture.lower(compiled, recording, example=example, read=path.read)
+        if spec.reason:
+            raise refused(str(spec.reason), spec.reason_at)
+        if not path.pinned:
+            break
+        pinned |= path.pinned
     options = compiled.options
     try:
         made = CompiledGraph(
-            path.finish(),
+            path.graph,
             target=options.target,
             numerics=options.numerics,
             precision=options.precision,
-            constants=path.constants,
+            constants={name: elements_of(*kept) for name, kept in path.constants.items()},
             checks=path.checks,
         )
     except (errors.GraphError, errors.ShapeError) as error:  # once sizes of constants are numbers
-        raise reader.refused(str(error)) from error
-    made._names = list(path.inputs.values()), list(path.results)
+        raise refused(str(error)) from error
+    made._names = path.inputs, path.results
     return made
 
 
@@ -88,3 +93,13 @@ def slots_of(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> di
     binding.apply_defaults()
     given = binding.arguments
     return {name: given[name] for name in code.co_varnames if name in given}
+
+
+def elements_of(array: Any, order: tuple[int, ...]) -> Any:
+    """What NumPy reads of an array or a tensor, whose bits a bfloat16 is to NumPy."""
+    if hasattr(array, "detach"):
+        import torch
+
+        tensor = array.detach()
+        array = (tensor.view(torch.uint16) if tensor.dtype == torch.bfloat16 else tensor).numpy()
+    return array.transpose(order)

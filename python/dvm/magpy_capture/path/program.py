@@ -306,6 +306,12 @@ class Program(PathPart):
             self._dim_registers[dim] = self._computed_dim(dim)
         return self._dim_registers[dim]
 
+    @property
+    def sizes_by_register(self) -> dict[int, _dvm.Dim]:
+        """Sizes that registers hold as Python ints."""
+        of_ints = {self.int_homes[symbol]: dim for symbol, dim in self.int_dims.items()}
+        return {register: dim for dim, register in self._dim_registers.items()} | of_ints
+
     def _computed_dim(self, dim: _dvm.Dim) -> int:
         """Its terms, added up from the first to the last, or the one symbol or function it is."""
         if dim.symbol is not None:

@@ -15,6 +15,7 @@ OPERATIONS = (
     "shapes",
     "reductions",
     "products",
+    "fast_paths",
     "sources",
     "draws",
     "modules",
