@@ -22,19 +22,25 @@ UNARY_TEXT = """
     cos tan asin acos atan sinh cosh tanh asinh acosh atanh erf sigmoid rsqrt square round
     sign logical_not bitwise_not isnan isinf relu silu numel detach is_floating_point
     is_tensor dim contiguous float double half int long bool short char byte
+    arccos arccosh arcsin arcsinh arctan arctanh deg2rad fix frac hardsigmoid hardswish isfinite
+    isneginf isposinf isreal log_sigmoid mish negative rad2deg relu6 selu sgn sinc special_entr
+    special_erf special_exp2 special_expit special_expm1 special_log1p special_ndtr special_sinc
 """
 UNARY = UNARY_TEXT.split()
 BINARY_TEXT = """
     mul multiply maximum minimum fmax fmin atan2 hypot logaddexp bitwise_and bitwise_or
     bitwise_xor logical_and logical_or logical_xor eq ne lt le gt ge remainder fmod
-    true_divide floor_divide
+    true_divide floor_divide arctan2 copysign heaviside logaddexp2 nextafter xlogy float_power
+    special_xlog1py special_xlogy
 """
 BINARY = BINARY_TEXT.split()
 NUMBERS_TOO_TEXT = """
-    mul multiply eq ne lt le gt ge remainder fmod true_divide floor_divide
+    mul multiply eq ne lt le gt ge remainder fmod true_divide floor_divide greater greater_equal
+    less less_equal not_equal copysign xlogy float_power special_xlog1py special_xlogy
 """
 NUMBERS_TOO = NUMBERS_TOO_TEXT.split()
 AXES = ("", "0", "-1", "(0, 1)", "1, True", "dim=0, keepdim=True", "(-1,), keepdim=True")
+LOSSES = ("y", "y, 0", "y, 1", "y, 2", "x")
 ONE_AXIS = ("", "0", "-1, True", "dim=1, keepdim=True")
 
 #: name -> what comes behind the first operand, for each sample
@@ -85,6 +91,30 @@ ARGUMENTS: dict[str, tuple[str, ...]] = {
     ),
     "masked_fill": ("mask, 2", "mask, 0.5", "mask_row, -1", "mask, scalar", "mask, real"),
     "gelu": ("", "approximate='tanh'"),
+    **dict.fromkeys(("celu", "elu"), ("", "0.5", "alpha=2.0")),
+    **dict.fromkeys(("hardshrink", "softshrink"), ("", "0.25")),
+    "hardtanh": ("", "0, 6", "-0.5, 0.5", "min_val=-2.0"),
+    "softplus": ("", "2", "1, 0.5", "beta=0.5, threshold=1"),
+    "threshold": ("0.5, 2", "0, -1.0"),
+    **dict.fromkeys(("logit", "special_logit"), ("", "0.25")),
+    "nan_to_num": ("", "1.0", "nan=2.0, posinf=3.0", "0.0, 1.0, -1.0"),
+    "isclose": ("y", "row", "y, 0.5", "x, equal_nan=True", "other"),
+    "lerp": ("y, 0.25", "y, 0.75", "row, scalar", "y, column", "y, number", "x, real"),
+    **dict.fromkeys(
+        ("addcdiv", "addcmul"), ("y, row", "y, y, value=2", "row, column", "scalar, y, value=0.5")
+    ),
+    **dict.fromkeys(("mse_loss", "l1_loss", "soft_margin_loss"), LOSSES),
+    "smooth_l1_loss": (*LOSSES, "y, 1, 0.5", "y, beta=2.0"),
+    "huber_loss": (*LOSSES, "y, 1, 0.5", "y, delta=2.0"),
+    "kl_div": (*LOSSES, "y.abs(), log_target=True", "row, 2"),
+    "binary_cross_entropy_with_logits": (
+        "y.sigmoid(), None, None, 1",
+        "y.sigmoid(), row, None, 2",
+        "y.sigmoid(), None, row, 0",
+        "y.sigmoid(), reduction=1",
+    ),
+    "hinge_embedding_loss": ("y.sign(), 1.0, 0", "y.sign(), 0.5", "y.sign(), reduction=2"),
+    "margin_ranking_loss": ("y, x.sign()", "y, y.sign(), 0.5, 0", "row, x.sign(), 0.5, 2"),
     "leaky_relu": ("", "0.2", "negative_slope=0.3"),
     **dict.fromkeys(("sum", "mean"), (*AXES, "dtype=torch.float64", "0, dtype=torch.float32")),
     **dict.fromkeys(("amax", "amin"), AXES),

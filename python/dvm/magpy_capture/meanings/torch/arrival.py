@@ -19,6 +19,7 @@ OPERATIONS = (
     "draws",
     "modules",
     "in_place",
+    "composed",
     "grad_modes",
     "settings",
     "outputs",
