@@ -20,6 +20,7 @@ OPERATIONS = (
     "modules",
     "in_place",
     "composed",
+    "losses",
     "grad_modes",
     "settings",
     "outputs",

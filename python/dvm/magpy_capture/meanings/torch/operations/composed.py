@@ -26,17 +26,21 @@ from dvm.magpy_capture.meanings.torch.operations.lowered import (
     pointwise,
     result,
 )
+from dvm.magpy_capture.path.program import describe
 from dvm.magpy_capture.path.spec import refuse
 from dvm.magpy_capture.registry import Meaning, means
 from dvm.magpy_capture.tensors.fresh import c_order
-from dvm.magpy_capture.values import Abstract, Tensor, resolve
+from dvm.magpy_capture.values import Abstract, Host, Tensor, resolve
 from dvm.magpy_capture.values.kinds import name_of
 from dvm.torch.aten import ROWS
 from dvm.torch.builder import DTYPES, Builder
 from dvm.torch.builder import Tensor as Node
 
-#: ops whose results lie in C order, however their operands do
-IN_C_ORDER = frozenset({"aten.log_sigmoid_forward.default"})
+#: sizes and strides by which ops are told apart that lay their results in different ways
+LAYOUTS = (
+    ((1, 1), (6, 2)), ((5, 0), (2, 2)), ((0, 5), (0, 1)), ((0, 1), (6, 2)), ((2, 3), (1, 2)),
+    ((2, 3, 2), (2, 4, 1)),
+)  # fmt: skip
 #: where lowerings are that compute element by element, and those that may reduce all to a number
 ELEMENTWISE, REDUCING = ("dvm.torch.pointwise", "dvm.torch.aten"), ("dvm.torch.reductions",)
 
@@ -61,10 +65,14 @@ class Step:
 
 @dataclass
 class Part:
-    """An op that a function calls, which torch computes at once, and lays its result for all."""
+    """An op that a function calls, which torch computes at once, and lays its result for all.
+
+    lies: "iterated" as of all elementwise ops, "like" its operand, "plain" in C order, "there" in
+        the memory of its first operand; "" of a number.
+    """
 
     given: list[Place]
-    in_c_order: bool
+    lies: str = ""
     steps: list[Step] = field(default_factory=list)
     made: Place = Place(-1)
 
@@ -111,13 +119,16 @@ class Composing(TorchDispatchMode):
             return self.step(func, args, kwargs)
         leaves = pytree.tree_leaves((args, kwargs))
         given = [self.place(t) for t in leaves if isinstance(t, torch.Tensor)]
-        self.parts.append(Part(given, str(func) in IN_C_ORDER))
+        self.parts.append(Part(given))
         self.within = True
         made = self.step(func, args, kwargs)
         self.within = False
-        self.parts[-1].made = self.place(pytree.tree_leaves(made)[0])
-        if not self.parts[-1].steps:  # of the dtype that was wanted
+        part, (result, *_) = self.parts[-1], pytree.tree_leaves(made)
+        part.made = self.place(result)
+        if not part.steps:  # of the dtype that was wanted
             self.parts.pop()
+        elif result.ndim:
+            part.lies = "there" if "_." in str(func) else lying(func, args, kwargs, len(given))
         return made
 
     def step(self, func: Any, args: Any, kwargs: Any) -> Any:
@@ -143,6 +154,29 @@ class Composing(TorchDispatchMode):
         place = self.places[id(made)] = Place(len(self.met) - 1)
         self.parts[-1].steps.append(Step(known.lower, args, kwargs, made, place))
         return made
+
+
+def in_c_order(t: torch.Tensor) -> torch.Tensor:
+    return torch.empty_like(t, memory_format=torch.contiguous_format)
+
+
+def lying(func: Any, args: Any, kwargs: Any, tensors: int) -> str:
+    """How an op of so many tensors lays its results, by some that it is given."""
+    ways: dict[str, Any] = {"iterated": torch.logical_not, "plain": in_c_order}
+    if tensors == 1:
+        ways["like"] = torch.empty_like
+    for size, strides in LAYOUTS:
+
+        def laid(t: torch.Tensor, size: Any = size, strides: Any = strides) -> torch.Tensor:
+            return torch.empty_strided(size, strides, dtype=t.dtype).fill_(1) if t.ndim else t
+
+        given = pytree.tree_map_only(torch.Tensor, laid, (args, kwargs))
+        made, *_ = pytree.tree_leaves(func(*given[0], **given[1]))
+        one = laid(made)
+        ways = {name: way for name, way in ways.items() if way(one).stride() == made.stride()}
+    if not ways:
+        raise NotComposed(f"how {func} lays its results")
+    return next(iter(ways))
 
 
 def composition(function: Any, args: list[Any], named: dict[str, Any]) -> Composition:
@@ -179,6 +213,8 @@ def composed(function: Any) -> Meaning:
         def stand_in(value: Abstract) -> Any:
             x = resolve(value)
             if not isinstance(x, Tensor):
+                if isinstance(x, Host) and not lower.torch_tensors.is_held(x.register):
+                    raise refuse(reasons.TORCH_FORM, name_of(function), describe(x))
                 return lower.indexing.plain(value)
             tensors.append(x)
             return torch.ones((1,) * min(x.rank, 1), dtype=TORCH_DTYPES[x.dtype])
@@ -225,12 +261,18 @@ def computed(lower: TorchPart, part: Part, operands: list[Tensor]) -> Tensor:
             found[step.made] = step.row(b, *args, **kwargs)
         return found[part.made]
 
-    if part.like.ndim or not any(t.rank for t in operands):
-        order = c_order(max(t.rank for t in operands)) if part.in_c_order else None
-        return pointwise(lower, row, part.like, *operands, order=order)
-    shape = lower.elementwise.common_shape(operands)
-    nodes = [node_of(lower, t) for t in operands]
-    return result(lower, lowered(lower, row, [(part.like.dtype, shape)], *nodes))
+    if not part.lies:
+        shape = lower.elementwise.common_shape(operands)
+        nodes = [node_of(lower, t) for t in operands]
+        return result(lower, lowered(lower, row, [(part.like.dtype, shape)], *nodes))
+    rank = max(t.rank for t in operands)
+    order = c_order(rank) if part.lies == "plain" else None
+    made = pointwise(lower, row, part.like, *operands, order=order)
+    if part.lies == "there":
+        made.strides = operands[0].strides
+    elif part.lies == "like":
+        made.strides = lower.torch_strides.of_copy(operands[0])
+    return made
 
 
 # ---- the table
