@@ -353,17 +353,17 @@ EXPRESSIONS: dict[str, tuple[str, ...]] = {
     "is_contiguous": ("(f(x), x + 1)",),
     **dict.fromkeys(("clamp_min", "clamp_max", "clamp_min_", "clamp_max_"), ("f(x, 1)",)),
     "nll_loss_nd": (
-        "f(x, places1[:, 0])",
+        "f(x, places1[:, 0], None, 1)",
         "f(x, x[:, 0].long().clamp(0, 1), row, 2)",
         "f(x, x[:, 0].long() % x.shape[1], None, 0, 1)",
-        "f(cube.transpose(0, 1), cube[:, 0].long() * 0)",
+        "f(cube.transpose(0, 1), cube[0].long() * 0, None, 1)",
     ),
     "cross_entropy_loss": (
-        "f(x, places1[:, 0])",
+        "f(x, places1[:, 0], None, 1)",
         "f(x, places1[:, 1], row, 0)",
         "f(x, x[:, 0].long() % x.shape[1], None, 2, 1)",
         "f(x, x[:, 0].long(), None, 1, -1)",
-        "f(x, y.softmax(1))",
+        "f(x, y.softmax(1), None, 1)",
         "f(x, x[:, 0].long() % x.shape[1], None, 1, -100, 0.1)",
     ),
     "group_norm": (

@@ -22,7 +22,7 @@ from dvm.magpy_capture.tensors.fresh import c_order
 from dvm.magpy_capture.values import Abstract, Literal, Tensor, is_none
 from dvm.torch import indexing, norms, reductions
 
-NONE, MEAN = Literal(None), Literal(1)
+NONE, IGNORED = Literal(None), Literal(-100)
 
 
 @means(torch._C._nn.nll_loss_nd)
@@ -30,9 +30,9 @@ def nll_loss(
     lower: TorchPart,
     input: Abstract,
     target: Abstract,
-    weight: Abstract = NONE,
-    reduction: Abstract = MEAN,
-    ignore_index: Abstract = Literal(-100),
+    weight: Abstract,
+    reduction: Abstract,
+    ignore_index: Abstract = IGNORED,
     *,
     seen: Any,
     of_scores: bool = False,
@@ -64,9 +64,9 @@ def cross_entropy(
     lower: TorchPart,
     input: Abstract,
     target: Abstract,
-    weight: Abstract = NONE,
-    reduction: Abstract = MEAN,
-    ignore_index: Abstract = Literal(-100),
+    weight: Abstract,
+    reduction: Abstract,
+    ignore_index: Abstract = IGNORED,
     label_smoothing: Abstract = Literal(0.0),
     *,
     seen: Any,
