@@ -20,6 +20,8 @@ OPERATIONS = (
     "draws",
     "modules",
     "in_place",
+    "composed",
+    "losses",
     "grad_modes",
     "settings",
     "outputs",

@@ -103,15 +103,15 @@ class Tensors(TorchPart):
         A module is made for the numbers that it holds, such as those of its heads.
         """
         value = resolve(value)
-        if isinstance(value, Host) and self._is_held(value.register):
+        if isinstance(value, Host) and self.is_held(value.register):
             value = self.program.pin(value, value.object)
         return self.indexing.dim_of(value)
 
-    def _is_held(self, register: int) -> bool:
+    def is_held(self, register: int) -> bool:
         """Whether a number follows from attributes of objects alone."""
         step, _, *operands = self.program.maker_of(register) or ("", register)
         if step == "operator":
-            return all(self._is_held(each) for each in operands[1:] if each >= 0)
+            return all(self.is_held(each) for each in operands[1:] if each >= 0)
         return step in ("attribute", "getattr", "class_attribute", "constant")
 
     def has_dtype(self, t: Tensor, dtype: Any) -> bool:

@@ -184,17 +184,26 @@ def result(lower: TorchPart, node: Node, order: Order | None = None) -> Tensor:
     return lower.torch_tensors.made(node.node, NAMED[node.dtype], shape, order)
 
 
-def pointwise(lower: TorchPart, row: Row, seen: Any, *operands: Abstract, **kwargs: Any) -> Tensor:
+def pointwise(
+    lower: TorchPart,
+    row: Row,
+    seen: Any,
+    *operands: Abstract,
+    order: Order | None = None,
+    **kwargs: Any,
+) -> Tensor:
     """An elementwise op of tensors and numbers, which are broadcast.
 
     seen: what it gave; None of a sum in C code, which has the dtype that its operands promote to.
+    order: of the axes of its result, if its operands do not decide it.
     """
     given = [resolve(operand) for operand in operands]
     tensors = [each for each in given if isinstance(each, Tensor)]
     if not tensors:
         raise refuse(reasons.TORCH_FORM, "arithmetic", "no tensor at all")
     shape = lower.elementwise.common_shape(tensors)
-    order = lower.torch_rules.result_order(tensors, len(shape))
+    is_told = order is not None
+    order = lower.torch_rules.result_order(tensors, len(shape)) if order is None else order
     args = [
         node_of(lower, each, order) if isinstance(each, Tensor) else number_of(lower, each)
         for each in given
@@ -206,7 +215,8 @@ def pointwise(lower: TorchPart, row: Row, seen: Any, *operands: Abstract, **kwar
     if made.shape != sized(stored):
         made = builder_of(lower).broadcast(made, sized(stored))
     laid = result(lower, made, order)
-    laid.strides = lower.torch_strides.of_elementwise(tensors, shape, order)
+    if not is_told:
+        laid.strides = lower.torch_strides.of_elementwise(tensors, shape, order)
     return laid
 
 
