@@ -1,8 +1,8 @@
 """`dvm.save`: what a captured function computes with arrays, as a graph in a file.
 
-A call is recorded once more and lowered to the steps of a path. Those steps are read here, not run:
-where each array of the one Graph comes from, an argument or an object of the program, and what the
-path has asked of sizes. What would need Python when the file is run is refused, with its line.
+A call is recorded once more and lowered for a file: objects of the program are what they are now.
+Of that the Graph of the results is taken, and what the path has asked of sizes. What would need
+Python when the file is run is refused, with its line.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ def save(fn: Any, path: str | os.PathLike[str], *misplaced: Never, **named: Neve
     once. Arrays and numbers among the arguments are inputs of the graph, under the names of the
     parameters, for any sizes that take the same way through the function; arrays that it reaches
     otherwise, such as globals and weights of a module, are constants, as they are now. Other
-    arguments are as in the example. Results are in C order.
+    arguments are as in the example. Results are the arrays of what it gives, in C order.
 
     Raises, when the call is made:
-        CaptureError: where something of Python would be needed: objects as results, effects,
+        CaptureError: where something of Python would be needed: effects, branches on elements,
             functions that dvm does not know, loops that are not part of the graph. The message says
             what and where.
         OSError: where the file cannot be written.
@@ -41,13 +41,34 @@ def save(fn: Any, path: str | os.PathLike[str], *misplaced: Never, **named: Neve
     if is_by_torch_compile(fn):
         raise refused("it is compiled by torch.compile; give the module or function itself")
     compiled: Any = fn if isinstance(fn, _dvm.Compiled) else compile(fn)
+    signature = inspect.signature(compiled.forward if is_module(compiled) else compiled)
     if is_module(compiled):
         compiled = compiled.call.compiled
 
     def saved(*args: Any, **kwargs: Any) -> None:
-        graph_of(compiled, args, kwargs).save(path)
+        made = graph_of(compiled, args, kwargs)
+        known_as = names_of(signature, args, kwargs)
+        made.save(path, inputs=[renamed(name, known_as) for name in made.arguments])
 
     return saved
+
+
+def names_of(
+    signature: inspect.Signature, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> dict[str, str]:
+    """What a function around another one calls its arguments -> the other's parameters."""
+    plain = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    names = [name for name, each in signature.parameters.items() if each.kind in plain]
+    by_place = {f"args.{k}": name for k, name in enumerate(names[: len(args)])}
+    return by_place | {f"kwargs.{name}": name for name in kwargs}
+
+
+def renamed(name: str, known_as: dict[str, str]) -> str:
+    """The name of an argument, or of what lies in one, with the parameter's."""
+    for before, after in known_as.items():
+        if name == before or name.startswith(f"{before}."):
+            return after + name[len(before) :]
+    return name
 
 
 def graph_of(compiled: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> CompiledGraph:

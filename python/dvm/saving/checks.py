@@ -7,6 +7,7 @@ from typing import Any
 
 from dvm import _dvm
 from dvm.magpy_capture import Lowering
+from dvm.magpy_capture.path.numbers import size_of
 from dvm.magpy_capture.path.settled import is_number, registers_of
 from dvm.saving.refusals import NeedsPythonError
 
@@ -44,7 +45,7 @@ class Checks:
 
     def __init__(self, lowering: Lowering) -> None:
         self._settled, self._makers = lowering.settled, lowering.program.maker_of
-        self._dims = lowering.program.sizes_by_register
+        self._graph = lowering.graph
         self.checks: list[Check] = []
         self.pinned: set[str] = set()
 
@@ -76,7 +77,7 @@ class Checks:
         computed = self._makers(register)
         if self._settled.is_given(register) or computed is None:
             return
-        if name != "guard_type" and register not in self._dims:
+        if name != "guard_type" and self._size(register) is None:
             self._pin(register)
 
     def _pin(self, register: int) -> None:
@@ -97,8 +98,8 @@ class Checks:
         if step is None or self._settled.is_given(register):
             yield register
             return
-        for each in registers_of(step):
-            yield from self._origins(each)
+        origins = [origin for each in registers_of(step) for origin in self._origins(each)]
+        yield from origins or [register]
 
     def _holds(self, register: int, wanted: Any, *, is_truth: bool) -> list[Check] | None:
         """The checks that are as much as that the value is that one; None if none are."""
@@ -133,11 +134,9 @@ class Checks:
 
     def _size(self, register: int) -> Any:
         """The size, or tuple of sizes, that a register has; None if it has another thing."""
-        if register in self._dims:
-            return self._dims[register]
-        known = self._settled.value_of(register) if self._settled.is_settled(register) else None
-        if type(known) is int:
-            return known
+        size = size_of(self._graph, register)
+        if size is not None:
+            return size
         step = self._makers(register)
         if step is None or step[0] not in ("tuple", "call"):
             return None

@@ -106,7 +106,7 @@ class Reader:
             name = settled.name_of(register)
             if not name:
                 step = lowering.program.maker_of(register)
-                what = f"the step '{step[0]}'" if step else "what it computes"
+                what = f"what the step '{step[0]}' gives" if step else "what it computes"
                 raise NeedsPythonError(f"its graph is given {what}")
             self.inputs.append(name)
         self.results = list(results)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import subprocess
 import sys
 from collections.abc import Callable
@@ -75,6 +76,10 @@ def arrays_of(value: Any) -> list[np.ndarray[Any, Any]]:
     return [array for part in parts for array in arrays_of(part)]
 
 
+def named_by(model: torch.nn.Module) -> str:
+    return next(iter(inspect.signature(model.forward).parameters))
+
+
 @pytest.mark.parametrize("name", MODELS)
 def test_a_model_has_the_same_bits_without_torch(name: str, tmp_path: Path) -> None:
     torch.manual_seed(0)
@@ -92,6 +97,8 @@ def test_a_model_has_the_same_bits_without_torch(name: str, tmp_path: Path) -> N
             compiled(x)  # which runs the original
             expected = arrays_of(compiled(x))
         assert compiled.call.compiled.stats.fallbacks == 0
+    named = dvm.load(tmp_path / "model.dvm").arguments
+    assert list(named) == ["input_ids" if of_tokens else named_by(model)]
     np.save(tmp_path / "x.npy", x.numpy())
     paths = [tmp_path / "model.dvm", tmp_path / "x.npy", tmp_path / "y.npz"]
     subprocess.run([sys.executable, "-c", ELSEWHERE, *map(str, paths)], check=True)

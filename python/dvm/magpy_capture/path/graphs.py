@@ -17,6 +17,7 @@ from typing import Any
 from dvm import _dvm, reasons
 from dvm.magpy_capture.libraries import LIBRARIES, library_of
 from dvm.magpy_capture.library import DTYPES, Array, Library
+from dvm.magpy_capture.path import numbers
 from dvm.magpy_capture.path.layer import PathPart
 from dvm.magpy_capture.path.spec import refuse
 
@@ -219,6 +220,10 @@ class Graphs(PathPart):
             raise refuse(reasons.SIZE, seen)
         if self.settled.is_settled(register):
             return self.native.size(seen)
+        if self.settled.is_saved and not self.settled.is_given(register):
+            size = numbers.size_of(self, register)
+            if size is not None:
+                return size
         for name, home in self.program.int_homes.items():
             if home == register:
                 return self.program.int_dims[name]
@@ -239,12 +244,19 @@ class Graphs(PathPart):
             self.modes = self._outer_modes = SILENT
 
     def scalar_value(self, dtype: str, register: int) -> int:
+        """The number in a register, of rank 0."""
+        if not self.settled.is_saved:
+            return self.given_scalar(dtype, register)
         known = self.settled.value_of(register)
         if self.settled.is_settled(register) and known is not _dvm.MISSING:
             return self.constant_value(dtype, known)
-        if type(known) is int and dtype == "int64":  # one input, whether it is a size or not
-            return self.dim_value(dtype, self.symbol_of_int("k", register, known, -(2**62)))
+        size = numbers.size_of(self, register) if dtype == "int64" else None
+        if size is not None:
+            return self.dim_value(dtype, size)
+        double = numbers.double_of(self, register) if dtype == "float64" else None
+        return self.given_scalar(dtype, register) if double is None else double
 
+    def given_scalar(self, dtype: str, register: int) -> int:
         def make() -> int:
             value = self.native.scalar(DTYPES[dtype], at=self.program.at)
             self._scalars[value] = register

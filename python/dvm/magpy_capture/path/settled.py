@@ -12,12 +12,12 @@ from collections.abc import Callable, Iterator
 from collections.abc import Sequence as SequenceOf
 from typing import Any
 
-from dvm import _dvm
-from dvm.magpy_capture.libraries import LIBRARIES, is_array, is_scalar
+from dvm import _dvm, classes
+from dvm.magpy_capture.libraries import CLOCKS_OF, LIBRARIES, is_array, is_scalar
 from dvm.magpy_capture.library import Array
 from dvm.magpy_capture.path.layer import PathPart
 from dvm.magpy_capture.path.spec import Example, Step
-from dvm.magpy_capture.values.tables import OPERATORS
+from dvm.magpy_capture.values.tables import CLOCKS, OPERATORS
 
 OPERANDS = {name: operands for name, _, operands, _ in _dvm.step_table}
 CATEGORIES = {name: category for name, category, *_ in _dvm.step_table}
@@ -29,7 +29,7 @@ HOLDERS = ("_modules", "_parameters", "_buffers", "__dict__")
 #: what attributes of arrays say of their kind alone
 OF_KIND = frozenset("device dtype is_cuda is_nested is_sparse layout ndim requires_grad".split())
 #: steps that reach a part of what their first operand is
-PARTS = ("attribute", "getattr", "item", "key")
+PARTS = ("attribute", "class_attribute", "getattr", "item", "key")
 
 
 def called(function: Any, given: list[Any], names: SequenceOf[str], *_: Any) -> Any:
@@ -51,6 +51,7 @@ MEANINGS: dict[str, Callable[..., Any]] = {
     "cell_of": lambda function, place: function.__closure__[place],
     "contents": lambda cell: cell.cell_contents,
     "attribute": _dvm.own_attribute,
+    "class_attribute": classes.lookup,
     "getattr": getattr,
     "item": operator.getitem,
     "key": operator.getitem,
@@ -59,6 +60,10 @@ MEANINGS: dict[str, Callable[..., Any]] = {
     "tuple": tuple,
     "call": called,
 }
+
+
+def is_clock(function: Any) -> bool:
+    return any(function is each for each in (*CLOCKS, *CLOCKS_OF))
 
 
 def is_number(value: Any) -> bool:
@@ -105,8 +110,8 @@ class Settled(PathPart):
         name, register, *operands = step
         if CATEGORIES[name] not in ("fetch", "compute") or name in UNTOLD:
             return False
-        if name == "call" and operands[-1] is True:  # of a function of which nothing is known
-            return False
+        if name == "call" and (operands[-1] is True or is_clock(self.value_of(operands[0]))):
+            return False  # of a function of which nothing is known, or that tells the time
         if self.is_given(register):
             value = self.value_of(register)
             is_open = isinstance(value, CONTAINERS) or is_array(value) or is_number(value)
