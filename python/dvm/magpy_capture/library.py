@@ -211,6 +211,9 @@ class Library(Protocol):
     def share_elements(self, one: Array, other: Array) -> bool:
         """Whether some element of one is one of the other's."""
 
+    #: the attribute by which an array tells whose view it is
+    base: str
+
     def owner_of(self, array: Array) -> Array | None:
         """The dense array of the same dtype whose memory it is; None if there is none."""
 

@@ -67,6 +67,7 @@ class NumPy:
     describing = (np.dtype, type(np.zeros(0).flags))
     unchanging = (np.ufunc, np.dtype, type(np.sum), type(np.random.default_rng))
 
+    base = "base"
     as_array = staticmethod(np.asarray)
     transpose = staticmethod(np.ndarray.transpose)
     reshape = staticmethod(np.ndarray.reshape)
