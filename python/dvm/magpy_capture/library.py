@@ -124,6 +124,9 @@ class Library(Protocol):
     def fits_graph(self, seen: Any) -> bool:
         """Whether it is an array that the Graph can hold."""
 
+    def is_empty(self, array: Array) -> bool:
+        """Whether it has no elements."""
+
     def is_writeable(self, array: Array) -> bool:
         """Whether the program may write into it."""
 

@@ -111,6 +111,10 @@ class NumPy:
         return plain and seen.flags.aligned and seen.ndim <= MAX_RANK
 
     @staticmethod
+    def is_empty(array: Array) -> bool:
+        return array.size == 0
+
+    @staticmethod
     def is_writeable(array: Array) -> bool:
         return bool(array.flags.writeable)
 

@@ -66,7 +66,7 @@ class Methods:
 
 def elements_of(tensor: torch.Tensor) -> tuple[Any, ...]:
     """What is the same of two tensors that no Graph can hold, where a path takes them for alike."""
-    return type(tensor), tensor.dtype, tensor.layout, tensor.device
+    return type(tensor), tensor.dtype, tensor.layout, tensor.device, tensor.is_nested
 
 
 def copy(tensor: torch.Tensor, order: str = "C") -> torch.Tensor:
@@ -174,9 +174,14 @@ class Torch:
 
     @staticmethod
     def is_foreign(seen: torch.Tensor) -> bool:
-        """Complex ones, which torch itself computes with."""
+        """Complex and nested ones, which torch itself computes with."""
         is_here = seen.layout is torch.strided and seen.device.type == "cpu"
-        return type(seen) in CLASSES and seen.is_complex() and is_here and not seen.requires_grad
+        is_other = type(seen) in CLASSES and (seen.is_complex() or seen.is_nested)
+        return is_other and is_here and not seen.requires_grad
+
+    @staticmethod
+    def is_empty(array: torch.Tensor) -> bool:
+        return array.numel() == 0
 
     @staticmethod
     def is_writeable(array: torch.Tensor) -> bool:
