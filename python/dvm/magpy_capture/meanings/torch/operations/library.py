@@ -177,7 +177,7 @@ class Torch:
         """Complex and nested ones, which torch itself computes with."""
         is_here = seen.layout is torch.strided and seen.device.type == "cpu"
         is_other = type(seen) in CLASSES and (seen.is_complex() or seen.is_nested)
-        return is_other and is_here and not seen.requires_grad
+        return bool(is_other and is_here and not seen.requires_grad)
 
     @staticmethod
     def is_empty(array: torch.Tensor) -> bool:
