@@ -181,7 +181,7 @@ class Torch:
 
     @staticmethod
     def is_empty(array: torch.Tensor) -> bool:
-        return array.numel() == 0
+        return bool(array.numel() == 0)
 
     @staticmethod
     def is_writeable(array: torch.Tensor) -> bool:

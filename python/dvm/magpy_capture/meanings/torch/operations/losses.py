@@ -49,9 +49,9 @@ def of_classes(
         lower.torch_tensors.equal_sizes(x, 1, tensor(lower, weight), 0)
     how, ignored = lower.indexing.plain(reduction), lower.indexing.plain(ignore_index)
 
-    def row(b: Any, x: Any, *others: Any) -> Any:
+    def row(b: Any, x: Any, places: Any, weight: Any) -> Any:
         scores = reductions.log_softmax(b, x, 1) if of_scores else x
-        return indexing.nll_loss(b, scores, *others, how, ignored)
+        return indexing.nll_loss(b, scores, places, weight, how, ignored)
 
     given = node_of(lower, x), node_of(lower, places), maybe(lower, weight)
     made, _ = lowered(lower, row, [(seen.dtype, [])], *given)
