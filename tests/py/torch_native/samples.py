@@ -95,6 +95,7 @@ ARGUMENTS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("hardshrink", "softshrink"), ("", "0.25")),
     "hardtanh": ("", "0, 6", "-0.5, 0.5", "min_val=-2.0"),
     "softplus": ("", "2", "1, 0.5", "beta=0.5, threshold=1"),
+    "prelu": ("row[:1].abs()", "row", "row5", "y.new_full((1,), 0.5)"),
     "threshold": ("0.5, 2", "0, -1.0"),
     **dict.fromkeys(("logit", "special_logit"), ("", "0.25")),
     "nan_to_num": ("", "1.0", "nan=2.0, posinf=3.0", "0.0, 1.0, -1.0"),
@@ -359,6 +360,13 @@ EXPRESSIONS: dict[str, tuple[str, ...]] = {
     "is_autocast_enabled": ("(f('cpu'), x + 1)", "(f(), x + 1)", "(f('cuda'), x + 1)"),
     "is_contiguous": ("(f(x), x + 1)",),
     **dict.fromkeys(("clamp_min", "clamp_max", "clamp_min_", "clamp_max_"), ("f(x, 1)",)),
+    "glu": (
+        "f(torch.cat([x, y], 1))",
+        "f(torch.cat([x, y]), 0)",
+        "f(x, 1)",
+        "f(heads)",
+        "f(heads.transpose(1, 3), 1)",
+    ),
     "nll_loss_nd": (
         "f(x, places1[:, 0], None, 1)",
         "f(x, x[:, 0].long().clamp(0, 1), row, 2)",

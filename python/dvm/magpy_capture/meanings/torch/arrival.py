@@ -21,6 +21,7 @@ OPERATIONS = (
     "in_place",
     "composed",
     "losses",
+    "activations",
     "grad_modes",
     "settings",
     "outputs",
