@@ -123,7 +123,7 @@ def is_of_lists(function: Any) -> bool:
 
 def is_empty(array: Any) -> bool:
     """Whether it has no elements."""
-    return 0 in array.shape
+    return library_of(array).is_empty(array)
 
 
 def is_fact(value: Any) -> bool:

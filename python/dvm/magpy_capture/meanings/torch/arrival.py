@@ -22,6 +22,7 @@ OPERATIONS = (
     "in_place",
     "composed",
     "losses",
+    "activations",
     "grad_modes",
     "settings",
     "outputs",

@@ -207,9 +207,12 @@ class Tensors(TorchPart):
             return self.view(base, shape, order, "t")
         if name == "data":
             given: list[Abstract] = []
-            return self.arrays.view_of(
-                base, base.shape, base.order, lambda value: value, None, (DATA, given)
+            same = lambda _base, value: value  # noqa: E731
+            made = self.arrays.view_of(
+                base, base.shape, base.order, lambda value: value, same, (DATA, given)
             )
+            made.told = 0
+            return made
         if callable(seen):
             return Method(base, name)
         raise refuse(reasons.ATTRIBUTE_OF, name, describe(base))

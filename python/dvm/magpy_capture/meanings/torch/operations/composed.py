@@ -93,7 +93,7 @@ class NotComposed(Exception):
     """An op is neither elementwise with a row, nor composed of such."""
 
 
-class Composing(TorchDispatchMode):
+class Composing(TorchDispatchMode):  # type: ignore[misc]
     """Writes down what functions of tensors of one element call."""
 
     def __init__(self, given: list[torch.Tensor]) -> None:

@@ -21,7 +21,9 @@ NAMES = (
     *("sin cos tanh sigmoid relu clamp clip round floor ceil trunc masked_fill").split(),
     *("logical_and logical_or logical_not bitwise_and bitwise_or bitwise_xor bitwise_not").split(),
     *("eq ne lt le gt ge square erf absolute acos acosh addmm asin asinh atan atan2 atanh").split(),
-    *("baddbmm clamp_max clamp_min cosh cumprod cumsum divide exp2 expm1 hypot log10 log1p").split(),
+    *(
+        "baddbmm clamp_max clamp_min cosh cumprod cumsum divide exp2 expm1 hypot log10 log1p"
+    ).split(),
     *("log2 logical_xor multiply sign sinh subtract tan true_divide").split(),
 )
 

@@ -25,21 +25,20 @@ from dvm.torch import indexing, norms, reductions
 NONE, IGNORED = Literal(None), Literal(-100)
 
 
-@means(torch._C._nn.nll_loss_nd)
-def nll_loss(
+def of_classes(
     lower: TorchPart,
     input: Abstract,
     target: Abstract,
     weight: Abstract,
     reduction: Abstract,
-    ignore_index: Abstract = IGNORED,
+    ignore_index: Abstract,
     *,
     seen: Any,
-    of_scores: bool = False,
+    of_scores: bool,
 ) -> Tensor:
-    """Of a class for each row, or for each place behind the axis of classes.
+    """A loss of a class for each row, or for each place behind the axis of classes.
 
-    of_scores: whether the input is one, whose logarithms of softmax are meant.
+    of_scores: whether the logarithms of the input's softmax are meant.
     """
     x, places = tensor(lower, input), tensor(lower, target)
     if x.rank < 2 or places.rank != x.rank - 1 or not places.is_integer:
@@ -50,13 +49,28 @@ def nll_loss(
         lower.torch_tensors.equal_sizes(x, 1, tensor(lower, weight), 0)
     how, ignored = lower.indexing.plain(reduction), lower.indexing.plain(ignore_index)
 
-    def row(b: Any, x: Any, *others: Any) -> Any:
+    def row(b: Any, x: Any, places: Any, weight: Any) -> Any:
         scores = reductions.log_softmax(b, x, 1) if of_scores else x
-        return indexing.nll_loss(b, scores, *others, how, ignored)
+        return indexing.nll_loss(b, scores, places, weight, how, ignored)
 
     given = node_of(lower, x), node_of(lower, places), maybe(lower, weight)
     made, _ = lowered(lower, row, [(seen.dtype, [])], *given)
     return result(lower, made)
+
+
+@means(torch._C._nn.nll_loss_nd)
+def nll_loss(
+    lower: TorchPart,
+    input: Abstract,
+    target: Abstract,
+    weight: Abstract,
+    reduction: Abstract,
+    ignore_index: Abstract = IGNORED,
+    *,
+    seen: Any,
+) -> Tensor:
+    given = weight, reduction, ignore_index
+    return of_classes(lower, input, target, *given, seen=seen, of_scores=False)
 
 
 @means(torch._C._nn.cross_entropy_loss)
@@ -73,8 +87,8 @@ def cross_entropy(
 ) -> Tensor:
     if lower.indexing.plain(label_smoothing):
         raise refuse(reasons.TORCH_FORM, "cross_entropy", "label_smoothing")
-    given = input, target, weight, reduction, ignore_index
-    return nll_loss(lower, *given, seen=seen, of_scores=True)
+    given = weight, reduction, ignore_index
+    return of_classes(lower, input, target, *given, seen=seen, of_scores=True)
 
 
 @means(torch.group_norm)
