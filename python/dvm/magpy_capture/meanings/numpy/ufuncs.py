@@ -39,6 +39,8 @@ ABSENT = Literal(np._NoValue)  # of an argument that was not given, where None m
 TRUE = Literal(True)
 FALSE = Literal(False)
 ZERO = Literal(0)
+#: values that NumPy makes arrays of
+LISTS = frozenset({ListValue, Sequence})
 
 #: ufunc of two results -> the ops that compute them
 PARTS: dict[np.ufunc, tuple[str, str]] = {
@@ -152,7 +154,7 @@ class Ufuncs(NumpyPart):
     def computed(
         self, function: np.ufunc, positional: list[Abstract], named: Named, out: Abstract
     ) -> Abstract:
-        has_lists = any(isinstance(value, (ListValue, Sequence)) for value in positional)
+        has_lists = not LISTS.isdisjoint(map(type, positional))
         if not named and out is NONE and function.nout == 1 and not has_lists:
             return self.results(function, positional)[0]
         where = named.pop("where", TRUE)
@@ -168,8 +170,7 @@ class Ufuncs(NumpyPart):
             raise refuse(reasons.FUNCTION_WITH, function.__name__, ", ".join(named) or "order")
         if has_lists:
             positional = [
-                self.as_array(value) if isinstance(value, (ListValue, Sequence)) else value
-                for value in positional
+                self.as_array(value) if type(value) in LISTS else value for value in positional
             ]
         masked = not (isinstance(where, Literal) and where.object is True)
         if masked:  # elsewhere NumPy computes nothing, so nothing there may raise a flag
