@@ -20,9 +20,9 @@ from typing import Any
 
 import numpy as np
 import torch
+from benchmarks import torch_models
 
 import dvm
-from benchmarks import torch_models
 
 LENGTH = 32
 FRESH = """
