@@ -96,6 +96,8 @@ class Settled(PathPart):
         self.constants: dict[str, tuple[Array, tuple[int, ...]]] = {}  # and its axes in memory
         self._is_settled: dict[int, bool] = {}
         self._values: dict[int, Any] = {}
+        self.known_sizes: dict[int, _dvm.Dim | None] = {}  # what numbers.py has found, by register
+        self.known_doubles: dict[int, int | None] = {}
 
     def is_settled(self, register: int) -> bool:
         """Whether each call has the same there."""
@@ -178,8 +180,11 @@ class Settled(PathPart):
         if name == "variable":
             return str(operands[1])
         if name in PARTS:
-            before = self.name_of(operands[0])
-            return before if operands[1] in HOLDERS else f"{before}.{operands[1]}".lstrip(".")
+            before, key = self.name_of(operands[0]), operands[1]
+            holder = self.value_of(operands[0])
+            if name == "item" and key < 0 and isinstance(holder, CONTAINERS):
+                key += len(holder)
+            return before if key in HOLDERS else f"{before}.{key}".lstrip(".")
         if name == "operator" and operands[0] == "getitem":
             return self.name_of(operands[1])
         is_call = name == "call" and is_of_same_array(self.value_of(operands[0]))
@@ -196,4 +201,4 @@ class Settled(PathPart):
         return name
 
 
-__all__ = ["CATEGORIES", "UNTOLD", "Settled", "is_number", "registers_of"]
+__all__ = ["CATEGORIES", "CONTAINERS", "UNTOLD", "Settled", "is_number", "registers_of"]
