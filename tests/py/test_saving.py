@@ -239,6 +239,8 @@ def loops(x: Any) -> Any:
     [
         (lambda x: (x + 1, "text"), "its result 'y1'"),
         (lambda _: 3, "its result 'y' is no array"),
+        (lambda x: (x + 1, x.shape[0]), "its result 'y1' is no array"),
+        (lambda x: np.fft.fft(x).real + x.real, ""),
         (writes, "set_item"),
         (writes_into, "copyto"),
         (decides, "which way it goes depends on"),
