@@ -7,7 +7,7 @@ from typing import Any
 
 from dvm import _dvm
 from dvm.magpy_capture import Lowering
-from dvm.magpy_capture.path.numbers import size_of
+from dvm.magpy_capture.path.numbers import MOST, size_of
 from dvm.magpy_capture.path.settled import CONTAINERS, is_number, registers_of
 from dvm.saving.refusals import NeedsPythonError
 
@@ -130,9 +130,16 @@ class Checks:
         if isinstance(left, tuple) and isinstance(right, tuple):
             fits = compare == "eq" and len(left) == len(right)
             return self._all_equal(left, right) if fits else None
+        if any(self._is_beyond(each) for each in operands) and (left or right):
+            return []  # of no size it can be otherwise
         if left is None or right is None or isinstance(left, tuple) or isinstance(right, tuple):
             return None
         return [(left, compare, right)]
+
+    def _is_beyond(self, register: int) -> bool:
+        """Whether it has an int that is none of a size."""
+        known = self._settled.value_of(register)
+        return self._settled.is_settled(register) and type(known) is int and abs(known) >= MOST
 
     @staticmethod
     def _all_equal(left: tuple[Any, ...], right: tuple[Any, ...]) -> list[Check]:

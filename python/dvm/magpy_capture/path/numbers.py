@@ -11,6 +11,7 @@ from dvm import _dvm
 if TYPE_CHECKING:
     from dvm.magpy_capture.path.graphs import Graphs
 
+MOST = 2**62  # that sizes stay below
 #: what is the same of sizes as of ints
 OF_SIZES = {
     "+": operator.add,
@@ -35,9 +36,9 @@ def size_of(graph: Graphs, register: int) -> _dvm.Dim | None:
 def _size_of(graph: Graphs, register: int) -> _dvm.Dim | None:
     known = graph.settled.value_of(register)
     if graph.settled.is_settled(register):
-        return graph.size(known) if type(known) is int else None
+        return graph.size(known) if type(known) is int and abs(known) < MOST else None
     if type(known) is int:
-        return graph.symbol_of_int("k", register, known, -(2**62))
+        return graph.symbol_of_int("k", register, known, -MOST) if abs(known) < MOST else None
     step = graph.program.maker_of(register)
     if step is None or step[0] != "operator" or len(step) != 5 or step[2] not in OF_SIZES:
         return None
