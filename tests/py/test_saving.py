@@ -168,6 +168,15 @@ def test_numbers_that_are_computed(tmp_path: Path) -> None:
         assert loaded(x, scale, n)[0].tobytes() == f(x, n, scale).tobytes()
 
 
+def test_a_number_that_an_array_takes(tmp_path: Path) -> None:
+    loaded = through(tmp_path, lambda x, n: x * n, np.arange(4), 3)
+    np.testing.assert_array_equal(loaded(np.arange(4), -5)[0], np.arange(4) * -5)
+    loaded = through(tmp_path, lambda x, n: x * n, np.arange(4, dtype=np.int8), 3)
+    np.testing.assert_array_equal(loaded(np.arange(4, dtype=np.int8), -5)[0], np.arange(4) * -5)
+    with pytest.raises(dvm.ShapeError):
+        loaded(np.arange(4, dtype=np.int8), 300)
+
+
 class Pair:
     def __init__(self, first: Any, second: Any) -> None:
         self.first, self.second, self.kind, self.rest = first, second, "pair", None
@@ -239,6 +248,8 @@ def loops(x: Any) -> Any:
     [
         (lambda x: (x + 1, "text"), "its result 'y1'"),
         (lambda _: 3, "its result 'y' is no array"),
+        (lambda x: (x + 1, x.shape[0]), "its result 'y1' is no array"),
+        (lambda x: np.fft.fft(x).real + x.real, ""),
         (writes, "set_item"),
         (writes_into, "copyto"),
         (decides, "which way it goes depends on"),

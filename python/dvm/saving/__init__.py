@@ -81,7 +81,10 @@ def graph_of(compiled: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Co
     while True:
         path = Reader()
         example = magpy_capture.Example(list(arguments.items()), pinned)
-        spec = magpy_capture.lower(compiled, recording, example=example, read=path.read)
+        try:
+            spec = magpy_capture.lower(compiled, recording, example=example, read=path.read)
+        except magpy_capture.NotCapturable as refusal:
+            raise refused(str(refusal.reason), refusal.at) from refusal
         if spec.reason:
             raise refused(str(spec.reason), spec.reason_at)
         if not path.pinned:

@@ -7,8 +7,8 @@ from typing import Any
 
 from dvm import _dvm
 from dvm.magpy_capture import Lowering
-from dvm.magpy_capture.path.numbers import size_of
-from dvm.magpy_capture.path.settled import is_number, registers_of
+from dvm.magpy_capture.path.numbers import MOST, size_of
+from dvm.magpy_capture.path.settled import CONTAINERS, is_number, registers_of
 from dvm.saving.refusals import NeedsPythonError
 
 #: comparisons of sizes as a graph has them, and what holds where one does not
@@ -66,6 +66,8 @@ class Checks:
             self._require_kind(name, open_ended[0])
             return
         register, wanted = operands[0], OF_VALUES[name] or operands[-1]
+        if isinstance(self._settled.value_of(register), CONTAINERS):
+            return  # what it has is among the arguments
         found = self._holds(register, wanted, is_truth=name in ("guard_truth", "require"))
         if found is None:
             self._pin(register)
@@ -90,16 +92,20 @@ class Checks:
                 raise NeedsPythonError(f"which way it goes depends on {what}")
             self.pinned.add(name)
 
-    def _origins(self, register: int) -> Iterator[int]:
+    def _origins(self, register: int) -> list[int]:
         """What of the call the value in a register is computed of."""
-        if self._settled.is_settled(register):
-            return
-        step = self._makers(register)
-        if step is None or self._settled.is_given(register):
-            yield register
-            return
-        origins = [origin for each in registers_of(step) for origin in self._origins(each)]
-        yield from origins or [register]
+        found: list[int] = []
+        waiting, met = [register], {register}
+        while waiting:
+            each = waiting.pop()
+            step = self._makers(each)
+            parts = [] if step is None or self._settled.is_given(each) else registers_of(step)
+            new = {part for part in parts if not self._settled.is_settled(part)}
+            if not new:
+                found.append(each)
+            waiting += new - met
+            met |= new
+        return found
 
     def _holds(self, register: int, wanted: Any, *, is_truth: bool) -> list[Check] | None:
         """The checks that are as much as that the value is that one; None if none are."""
@@ -124,9 +130,16 @@ class Checks:
         if isinstance(left, tuple) and isinstance(right, tuple):
             fits = compare == "eq" and len(left) == len(right)
             return self._all_equal(left, right) if fits else None
+        if any(self._is_beyond(each) for each in operands) and (left or right):
+            return []  # of no size it can be otherwise
         if left is None or right is None or isinstance(left, tuple) or isinstance(right, tuple):
             return None
         return [(left, compare, right)]
+
+    def _is_beyond(self, register: int) -> bool:
+        """Whether it has an int that is none of a size."""
+        known = self._settled.value_of(register)
+        return self._settled.is_settled(register) and type(known) is int and abs(known) >= MOST
 
     @staticmethod
     def _all_equal(left: tuple[Any, ...], right: tuple[Any, ...]) -> list[Check]:

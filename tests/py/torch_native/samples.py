@@ -43,6 +43,11 @@ AXES = ("", "0", "-1", "(0, 1)", "1, True", "dim=0, keepdim=True", "(-1,), keepd
 LOSSES = ("y", "y, 0", "y, 1", "y, 2", "x")
 ONE_AXIS = ("", "0", "-1, True", "dim=1, keepdim=True")
 
+#: weights of an attention of two heads and width 4: in, its bias, out, its bias
+ATTENTION = "bias.repeat(3)[:, None] * bias / 8, bias.repeat(3), bias[:, None] * bias / 8, bias"
+#: two norms and what is between them, behind an attention's
+FORWARD = "bias, bias, bias, bias, bias[:, None] * bias / 8, bias, bias[:, None] * bias / 8, bias"
+
 #: name -> what comes behind the first operand, for each sample
 ARGUMENTS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(UNARY, ("",)),
@@ -244,6 +249,16 @@ EXPRESSIONS: dict[str, tuple[str, ...]] = {
         "f(cube, cube, cube)",
         "f(heads.expand(-1, -1, -1, -1), heads, heads, enable_gqa=True)",
         "f(*(torch.ones(2, n, 3, 4) * x[0, 0] for n in (4, 2, 2)), enable_gqa=True)",
+    ),
+    "_native_multi_head_attention": (
+        f"[f(h, h, h, 4, 2, {ATTENTION}) for h in [heads[0]]][0]",
+        f"[f(h, h, h, 4, 2, {ATTENTION}, None, False) for h in [heads[0]]][0]",
+        f"[f(h, h, h, 4, 1, {ATTENTION}, None, True, False) for h in [heads[1]]][0]",
+    ),
+    "_transformer_encoder_layer_fwd": (
+        f"f(heads[0], 4, 2, {ATTENTION}, True, False, 0.1, {FORWARD})",
+        f"f(heads[0], 4, 2, {ATTENTION}, False, False, 0.1, {FORWARD})",
+        f"f(heads[1], 4, 1, {ATTENTION}, True, True, 0.1, {FORWARD})",
     ),
     "layer_norm": (
         "f(x, (5,), row5, row5 + 1)",

@@ -230,7 +230,8 @@ class Graphs(PathPart):
         name = f"{kind}{len(self.program.int_homes)}"
         self.program.int_homes[name] = register
         self.symbol_values[name] = seen
-        self.program.int_dims[name] = self.native.symbol(name, lo=low)
+        self.program.int_sizes[register] = self.native.symbol(name, lo=low)
+        self.program.int_dims[name] = self.program.int_sizes[register]
         return self.program.int_dims[name]
 
     def meet(self, library: Library) -> None:

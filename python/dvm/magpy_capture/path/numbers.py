@@ -11,6 +11,7 @@ from dvm import _dvm
 if TYPE_CHECKING:
     from dvm.magpy_capture.path.graphs import Graphs
 
+MOST = 2**62  # that sizes stay below
 #: what is the same of sizes as of ints
 OF_SIZES = {
     "+": operator.add,
@@ -25,14 +26,20 @@ OF_DOUBLES = {"+": "add", "-": "sub", "*": "mul", "/": "div"}
 
 def size_of(graph: Graphs, register: int) -> _dvm.Dim | None:
     """The size that an int in a register is."""
-    known, program = graph.settled.value_of(register), graph.program
-    if graph.settled.is_settled(register):
-        return graph.size(known) if type(known) is int else None
-    if type(known) is int:
-        return graph.symbol_of_int("k", register, known, -(2**62))
-    if (size := program.sizes_by_register.get(register)) is not None:
+    if (size := graph.program.int_sizes.get(register)) is not None:
         return size
-    step = program.maker_of(register)
+    if register not in graph.settled.known_sizes:
+        graph.settled.known_sizes[register] = _size_of(graph, register)
+    return graph.settled.known_sizes[register]
+
+
+def _size_of(graph: Graphs, register: int) -> _dvm.Dim | None:
+    known = graph.settled.value_of(register)
+    if graph.settled.is_settled(register):
+        return graph.size(known) if type(known) is int and abs(known) < MOST else None
+    if type(known) is int:
+        return graph.symbol_of_int("k", register, known, -MOST) if abs(known) < MOST else None
+    step = graph.program.maker_of(register)
     if step is None or step[0] != "operator" or len(step) != 5 or step[2] not in OF_SIZES:
         return None
     left, right = (size_of(graph, each) for each in step[3:])
@@ -46,9 +53,14 @@ def size_of(graph: Graphs, register: int) -> _dvm.Dim | None:
 
 def double_of(graph: Graphs, register: int) -> int | None:
     """The graph's value, a double of rank 0, that a number in a register is."""
-    settled = graph.settled
-    known = settled.value_of(register)
-    if settled.is_settled(register):
+    if register not in graph.settled.known_doubles:
+        graph.settled.known_doubles[register] = _double_of(graph, register)
+    return graph.settled.known_doubles[register]
+
+
+def _double_of(graph: Graphs, register: int) -> int | None:
+    known = graph.settled.value_of(register)
+    if graph.settled.is_settled(register):
         return graph.constant_value("float64", float(known)) if is_real(known) else None
     if type(known) is float:
         return graph.given_scalar("float64", register)
@@ -66,8 +78,8 @@ def double_of(graph: Graphs, register: int) -> int | None:
         return double_of(graph, operands[0])
     if text not in OF_DOUBLES or len(operands) != 2:
         return None
-    sizes = [size_of(graph, each) for each in operands]
-    if None not in sizes and not (text == "/" and all(size.is_natural for size in sizes if size)):
+    sizes = [size for each in operands if (size := size_of(graph, each)) is not None]
+    if len(sizes) == 2 and not (text == "/" and all(size.is_natural for size in sizes)):
         return None  # ints beyond those that a double has
     left, right = (double_of(graph, each) for each in operands)
     if left is None or right is None:
@@ -88,4 +100,5 @@ def _root(graph: Graphs, step: tuple[Any, ...]) -> int | None:
 
 
 def is_real(value: Any) -> bool:
-    return type(value) in (int, float) and abs(value) < 2**53
+    """Whether a double has it."""
+    return type(value) is float or (type(value) is int and abs(value) < 2**53)

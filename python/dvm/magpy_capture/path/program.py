@@ -102,6 +102,7 @@ class Program(PathPart):
         ] = {}  # by id: of what only the recorded call has
         self.symbol_homes: dict[str, tuple[int, int]] = {}  # symbol -> (array's register, axis)
         self._dim_registers: dict[_dvm.Dim, int] = {}  # -> register of a Python int
+        self.int_sizes: dict[int, _dvm.Dim] = {}  # that registers hold as Python ints
         self.int_homes: dict[str, int] = {}  # symbol -> register of a Python int
         self.int_dims: dict[str, _dvm.Dim] = {}
 
@@ -304,13 +305,8 @@ class Program(PathPart):
             return self.constant(dim.constant)
         if dim not in self._dim_registers:
             self._dim_registers[dim] = self._computed_dim(dim)
+            self.int_sizes[self._dim_registers[dim]] = dim
         return self._dim_registers[dim]
-
-    @property
-    def sizes_by_register(self) -> dict[int, _dvm.Dim]:
-        """Sizes that registers hold as Python ints."""
-        of_ints = {self.int_homes[symbol]: dim for symbol, dim in self.int_dims.items()}
-        return {register: dim for dim, register in self._dim_registers.items()} | of_ints
 
     def _computed_dim(self, dim: _dvm.Dim) -> int:
         """Its terms, added up from the first to the last, or the one symbol or function it is."""

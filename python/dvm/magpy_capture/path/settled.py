@@ -96,6 +96,8 @@ class Settled(PathPart):
         self.constants: dict[str, tuple[Array, tuple[int, ...]]] = {}  # and its axes in memory
         self._is_settled: dict[int, bool] = {}
         self._values: dict[int, Any] = {}
+        self.known_sizes: dict[int, _dvm.Dim | None] = {}  # what numbers.py has found, by register
+        self.known_doubles: dict[int, int | None] = {}
 
     def is_settled(self, register: int) -> bool:
         """Whether each call has the same there."""
@@ -159,31 +161,36 @@ class Settled(PathPart):
             return _dvm.MISSING
         known: list[Any] = []
         for letter, operand in zip(OPERANDS[name][1:], operands, strict=False):
-            if letter in "rq":
-                known.append(self.value_of(operand))
-            else:
-                known.append([*map(self.value_of, operand)] if letter == "R" else operand)
-            if known[-1] is _dvm.MISSING or (letter == "R" and _dvm.MISSING in known[-1]):
+            of_registers = operand if letter == "R" else [operand] if letter in "rq" else []
+            values = [self.value_of(each) for each in of_registers]
+            if any(value is _dvm.MISSING for value in values):
                 return _dvm.MISSING
+            known.append(values if letter == "R" else values[0] if values else operand)
         return MEANINGS[name](*known)
 
     def name_of(self, register: int) -> str:
-        """How the program comes by it: `layers.0.weight`."""
+        """How the program comes by it: `layers.0.weight`; of what it computes, none."""
         step = self.program.maker_of(register)
         if step is None:
             return ""
         name, _, *operands = step
         if name == "argument" and self.example is not None:
             return self.example.arguments[operands[0]][0]
+        if name == "call" and is_of_same_array(self.value_of(operands[0])):
+            return self.name_of(operands[1][0])
+        if not (self.is_given(register) or self.is_settled(register)):
+            return ""
         if name == "variable":
             return str(operands[1])
-        if name in PARTS:
-            before = self.name_of(operands[0])
-            return before if operands[1] in HOLDERS else f"{before}.{operands[1]}".lstrip(".")
         if name == "operator" and operands[0] == "getitem":
             return self.name_of(operands[1])
-        is_call = name == "call" and is_of_same_array(self.value_of(operands[0]))
-        return self.name_of(operands[1][0]) if is_call else ""
+        if name not in PARTS:
+            return ""
+        before, key = self.name_of(operands[0]), operands[1]
+        holder = self.value_of(operands[0])
+        if name == "item" and key < 0 and isinstance(holder, CONTAINERS):
+            key += len(holder)
+        return before if key in HOLDERS else f"{before}.{key}".lstrip(".")
 
     # ---- what the graph is told
 
@@ -196,4 +203,4 @@ class Settled(PathPart):
         return name
 
 
-__all__ = ["CATEGORIES", "UNTOLD", "Settled", "is_number", "registers_of"]
+__all__ = ["CATEGORIES", "CONTAINERS", "UNTOLD", "Settled", "is_number", "registers_of"]
