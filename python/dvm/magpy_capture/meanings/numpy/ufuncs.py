@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from collections.abc import Sequence as SequenceOf
 from typing import Any
@@ -90,10 +91,14 @@ class Ufuncs(NumpyPart):
             return self.as_array(Sequence([Literal(part) for part in value.object]), dtype)
         is_float = isinstance(value, (Host, Literal)) and type(value.object) is float
         if dtype is not None and np.dtype(dtype).kind in "iu" and is_float:
-            # Assigned to an integer array it goes through int(), which checks its range.
-            if not isinstance(value, Literal) or not float(value.object).is_integer():
+            # Assigned to an integer array it goes through int().
+            if not math.isfinite(value.object):
                 raise refuse(reasons.PYTHON_FLOAT_WRITTEN_INTO_ARRAY)
-            value = Literal(int(value.object))
+            whole = int(value.object)
+            if isinstance(value, Host):
+                value = Host(self.program.operate("int", value.register), whole)
+            else:
+                value = Literal(whole)
         if dtype is None:
             kind = self.promotion.kind(value)
             dtype = (np.dtype(kind) if isinstance(kind, (np.dtype, type)) else kind).name
