@@ -112,3 +112,14 @@ def test_an_index_without_axes_is_an_axis_of_a_view_beside_others_too() -> None:
     for _ in range(3):
         assert torch.equal(compiled(x, one, many), x[one, :, many] * 2)
     assert compiled.stats.hits == 2
+
+
+def test_a_number_that_calls_differ_in_is_no_path_for_each() -> None:
+    """Of what torch composes for the numbers that it is given."""
+    x, y = torch.arange(6.0), torch.ones(6)
+    compiled = dvm.compile(lambda x, y, share: torch.lerp(x, y, share) + 1)
+    with torch.no_grad(), dvm.stance("force_capture"):
+        for share in (0.1, 0.2, 0.7, 0.9):
+            assert torch.allclose(compiled(x, y, share), torch.lerp(x, y, share) + 1)
+    assert compiled.stats.captures == 1
+    assert compiled.stats.hits == 3
