@@ -135,9 +135,13 @@ def node_of(lower: TorchPart, t: Tensor, order: Order | None = None) -> Node:
     return builder_of(lower).wrap(lower.layouts.arranged(t, order))
 
 
-def number_of(lower: TorchPart, value: Abstract) -> Any:
-    """A number of Python's as a Builder has it."""
+def number_of(lower: TorchPart, value: Abstract, dtype: str = "") -> Any:
+    """A number of Python's as a Builder has it.
+
+    dtype: into which it goes.
+    """
     number = lower.torch_tensors.number(value)
+    number = lower.torch_tensors.fitting(number, dtype)
     if isinstance(number, Size):
         return number.dim
     if not isinstance(number, Host):
@@ -204,8 +208,11 @@ def pointwise(
     shape = lower.elementwise.common_shape(tensors)
     is_told = order is not None
     order = lower.torch_rules.result_order(tensors, len(shape)) if order is None else order
+    computed = next((t.dtype for t in tensors if t.dtype != "bool"), "bool")
     args = [
-        node_of(lower, each, order) if isinstance(each, Tensor) else number_of(lower, each)
+        node_of(lower, each, order)
+        if isinstance(each, Tensor)
+        else number_of(lower, each, computed)
         for each in given
     ]
     stored = [shape[axis] for axis in order]
