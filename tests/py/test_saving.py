@@ -177,6 +177,14 @@ def test_a_number_that_an_array_takes(tmp_path: Path) -> None:
         loaded(np.arange(4, dtype=np.int8), 300)
 
 
+def test_a_scalar_that_only_the_program_computes(tmp_path: Path) -> None:
+    def f(x: Any) -> Any:
+        return sum(i * np.int64(-2) for i in range(3)), x + 1
+
+    total, _ = through(tmp_path, f, np.arange(3.0))(np.arange(3.0))
+    assert total == -6
+
+
 class Pair:
     def __init__(self, first: Any, second: Any) -> None:
         self.first, self.second, self.kind, self.rest = first, second, "pair", None

@@ -15,7 +15,6 @@ from typing import Any, Never
 from dvm import _dvm, errors
 from dvm.compiling import compile, is_by_torch_compile, is_module
 from dvm.graphs import CompiledGraph
-from dvm.saving.reader import Reader
 from dvm.saving.refusals import refused
 
 
@@ -73,7 +72,8 @@ def renamed(name: str, known_as: dict[str, str]) -> str:
 
 def graph_of(compiled: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> CompiledGraph:
     """Return the graph that a call of a compiled function is, if it is one and nothing else."""
-    from dvm import magpy_capture
+    from dvm import magpy_capture  # the first capture is what takes the time to load it
+    from dvm.saving.reader import Reader
 
     recording = _dvm.record(compiled.__wrapped__, *args, **kwargs)
     arguments = slots_of(compiled.__wrapped__, args, kwargs)

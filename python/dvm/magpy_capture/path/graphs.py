@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dvm import _dvm, reasons
-from dvm.magpy_capture.libraries import LIBRARIES, library_of
+from dvm.magpy_capture.libraries import LIBRARIES, is_array, library_of
 from dvm.magpy_capture.library import DTYPES, Array, Library
 from dvm.magpy_capture.path import numbers
 from dvm.magpy_capture.path.layer import PathPart
@@ -173,9 +173,11 @@ class Graphs(PathPart):
         sizes: of its axes, where they are known; else each gets a symbol of its own.
         """
         self.meet(library_of(array))
-        is_settled = self.settled.is_settled(register)
+        # `array` may stand for others of its kind
+        kept: Any = self.settled.value_of(register) if self.settled.is_settled(register) else None
+        is_settled = is_array(kept)
         if is_settled:
-            sizes = [self.size(int(n)) for n in array.shape]
+            sizes = [self.size(int(n)) for n in kept.shape]
         if sizes is None:
             symbols = {axis: self.symbol() for axis in order}
             stored = list(symbols.values())
@@ -183,7 +185,7 @@ class Graphs(PathPart):
             symbols, stored = {}, [sizes[axis] for axis in order]
         dtype = DTYPES[library_of(array).dtype_of(array)]
         if is_settled:
-            name = self.settled.keep(register, array, order)
+            name = self.settled.keep(register, kept, order)
             given = value = self.native.named_tensor(dtype, stored, name, at=self.program.at)
         else:
             given, value = self._given_value(register, dtype, stored, order)

@@ -37,10 +37,15 @@ def called(function: Any, given: list[Any], names: SequenceOf[str], *_: Any) -> 
     return function(*given[:split], **dict(zip(names, given[split:], strict=True)))
 
 
+ONE: dict[str, Any] = OPERATORS["unary"] | {
+    each.__name__: each for each in (abs, bool, float, int, len, str)
+}
+TWO: dict[str, Any] = {**OPERATORS["binary"], **OPERATORS["compare"], "getitem": operator.getitem}
+
+
 def operated(text: str, *operands: Any) -> Any:
-    kinds = ("unary",) if len(operands) == 1 else ("binary", "compare")
-    known = [OPERATORS[kind][text] for kind in kinds if text in OPERATORS[kind]]
-    return known[0](*operands) if known else _dvm.MISSING
+    function = (ONE if len(operands) == 1 else TWO).get(text)
+    return _dvm.MISSING if function is None else function(*operands)
 
 
 #: step -> what it gives, of what its operands are; others are not asked for
@@ -58,6 +63,8 @@ MEANINGS: dict[str, Callable[..., Any]] = {
     "shape": lambda array, axis: int(array.shape[axis]),
     "operator": operated,
     "tuple": tuple,
+    "list": list,
+    "slice": lambda parts: slice(*parts),
     "call": called,
 }
 
