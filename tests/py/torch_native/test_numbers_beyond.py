@@ -20,12 +20,12 @@ FORMS: dict[str, Callable[[torch.Tensor, Any], torch.Tensor]] = {
     "where": lambda x, s: torch.where(x > 0, x, s),
     "masked_fill": lambda x, s: x.masked_fill(x > 0, s),
     "fill_": lambda x, s: x.clone().fill_(s),
-    "full": lambda x, s: torch.full((2,), s),
+    "full": lambda x, s: torch.full((len(x),), s),
     "full of dtype": lambda x, s: torch.full((2,), s, dtype=x.dtype),
     "full_like": lambda x, s: torch.full_like(x, s),
     "tensor": lambda x, s: torch.tensor(s, dtype=x.dtype),
 }
-DTYPES = "float32 bfloat16 float16 int64 int32 uint8".split()
+DTYPES = ["float32", "bfloat16", "float16", "int64", "int32", "uint8"]
 NUMBERS = (1e300, -1e300, 70000.0, 3.7, float("inf"), float("nan"), 2**40, 300, -1)
 
 
