@@ -64,7 +64,7 @@ const Instruction& Repetition::read_operands(const Recalled::Step& step) {
   for (size_t k = first; k < first + static_cast<size_t>(step.count); ++k) {
     BufferView& view = state_.buffers[static_cast<size_t>(record_.registers[k])];
     view = record_.views[k].view;
-    view.data = at(record_.views[k].place);
+    lay(view, record_.views[k].place);
   }
   const Instruction& found = instruction(step);
   if (found.op == PlanOp::store) {
@@ -77,8 +77,7 @@ void Repetition::give(std::span<BufferView> results) {
   for (size_t k = 0; k < results.size(); ++k) {
     const Recalled::View& result = record_.results[k];
     results[k] = result.view;
-    results[k].data = at(result.place);
-    results[k].owner = root(result.place).owner;
+    lay(results[k], result.place);
     host_.retain(results[k].owner);
   }
 }

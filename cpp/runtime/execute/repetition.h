@@ -42,6 +42,11 @@ class Repetition {
     return state_.roots[static_cast<size_t>(place.root)];
   }
   std::byte* at(const Recalled::Place& place) const { return root(place).data + place.offset; }
+  // A view as it was recorded has its memory of this call, and the owner of that.
+  void lay(BufferView& view, const Recalled::Place& place) const {
+    view.data = at(place);
+    view.owner = root(place).owner;
+  }
   const Instruction& instruction(const Recalled::Step& step) const {
     return plan_.code[static_cast<size_t>(step.instruction)];
   }

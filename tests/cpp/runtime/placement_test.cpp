@@ -104,5 +104,91 @@ TEST(Placement, OfAChainIsTwoTurns) {
   EXPECT_EQ(place(all).bytes, 2 << 20);
 }
 
+// A program of layers, each of which makes a value of others: what lives until its last reader.
+class Layers {
+ public:
+  int add(int64_t channels, int64_t side, std::initializer_list<int> from) {
+    const auto at = static_cast<int32_t>(all_.size());
+    for (const int value : from) all_[static_cast<size_t>(value)].end = at + 1;
+    all_.push_back({4 * channels * side * side, at, at + 1});
+    return at;
+  }
+  std::span<const Temporary> all() const { return all_; }
+
+ private:
+  std::vector<Temporary> all_;
+};
+
+std::vector<Temporary> of(const Layers& layers) {
+  return {layers.all().begin(), layers.all().end()};
+}
+
+std::vector<Temporary> vgg() {
+  Layers net;
+  int value = net.add(3, 224, {});
+  int64_t side = 224, channels = 64;
+  for (const int count : {2, 2, 3, 3, 3}) {
+    for (int k = 0; k < count; ++k) value = net.add(channels, side, {value});
+    value = net.add(channels, side /= 2, {value});
+    channels = std::min<int64_t>(2 * channels, 512);
+  }
+  return of(net);
+}
+
+std::vector<Temporary> resnet() {
+  Layers net;
+  int value = net.add(64, 56, {net.add(64, 112, {net.add(3, 224, {})})});
+  int64_t side = 56, channels = 64;
+  for (const int count : {3, 4, 6, 3}) {
+    for (int k = 0; k < count; ++k) {
+      const int narrow = net.add(channels, side, {value});
+      const int wide = net.add(4 * channels, side, {net.add(channels, side, {narrow})});
+      const int skipped = k == 0 ? net.add(4 * channels, side, {value}) : value;
+      value = net.add(4 * channels, side, {wide, skipped});
+    }
+    side /= 2;
+    channels *= 2;
+  }
+  return of(net);
+}
+
+std::vector<Temporary> mobilenet() {
+  Layers net;
+  int value = net.add(16, 112, {net.add(32, 112, {net.add(3, 224, {})})});
+  int64_t side = 112;
+  for (const int64_t channels : {24, 32, 64, 96, 160, 320}) {
+    for (int k = 0; k < 3; ++k) {
+      const int expanded = net.add(6 * channels, side, {value});
+      if (k == 0 && side > 7) side /= 2;
+      const int narrow = net.add(channels, side, {net.add(6 * channels, side, {expanded})});
+      value = k == 0 ? narrow : net.add(channels, side, {narrow, value});
+    }
+  }
+  return of(net);
+}
+
+std::vector<Temporary> squeezenet() {
+  Layers net;
+  int value = net.add(96, 54, {net.add(96, 111, {net.add(3, 224, {})})});
+  int64_t side = 54;
+  for (const int64_t channels : {16, 16, 32, 32, 48, 48, 64, 64}) {
+    const int squeezed = net.add(channels, side, {value});
+    const int one = net.add(4 * channels, side, {squeezed});
+    value = net.add(8 * channels, side, {one, net.add(4 * channels, side, {squeezed})});
+    if (channels % 32 == 0) value = net.add(8 * channels, side /= 2, {value});
+  }
+  return of(net);
+}
+
+TEST(Placement, OfNetworksOfConvolutionsTakesLittleMoreThanLives) {
+  for (const auto& network : {vgg(), resnet(), mobilenet(), squeezenet()}) {
+    const Placement placement = place(network);
+    verify(network, placement);
+    const double more =
+        static_cast<double>(placement.bytes) / static_cast<double>(least_bytes(network));
+    EXPECT_LE(more, 1.08);
+  }
+}
+
 }  // namespace
 }  // namespace dvm::runtime

@@ -139,7 +139,7 @@ constexpr const char* kTemporaries =
     "%6 = mul(%5, %4) f32[s0, s1]\nreturn %6\n}\n"
     "i0 = size b0, 0\ni1 = size b0, 1\ni2 = size b1, 0\ni3 = literal 1\n"
     "b2 = alloc f32, [i0, i1]\nrun r0, [b0], [b2], [i0, i1], []\n"
-    "b3 = alloc f32, [i2, i1]\nwhole gather, [b2, b1], b3, 0\nfree b2\n"
+    "b3 = host_alloc f32, [i2, i1]\nwhole gather, [b2, b1], b3, 0\nfree b2\n"
     "b4 = alloc f32, [i3, i3]\nrun r1, [b3], [b4], [i2, i1], []\n"
     "b5 = alloc f32, []\nstore b5, i2\n"
     "b6 = alloc f32, [i2, i1]\nrun r0, [b3], [b6], [i2, i1], []\nfree b3\n"
@@ -197,7 +197,7 @@ class Temporaries : public testing::Test {
 
 TEST_F(Temporaries, OfACallMetBeforeAreOneBlock) {
   expect_same(5, 3, 4, 0);
-  expect_same(300, 200, 1000, 1);
+  expect_same(600, 500, 1000, 1);
   expect_same(5, 3, 4, 0);
   expect_same(2000, 1000, 1500, 1);
 }
