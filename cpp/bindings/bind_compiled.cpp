@@ -284,7 +284,7 @@ void bind_compiled(py::module_& module) {
   module.def("timed_call", timed_call);
   py::list steps;
 #define DVM_STEP(name, category, operands, synopsis) \
-  steps.append(py::make_tuple(#name, #category, synopsis));
+  steps.append(py::make_tuple(#name, #category, operands, synopsis));
 #include "capture/path/steps.def"
 #undef DVM_STEP
   module.attr("step_table") = steps;

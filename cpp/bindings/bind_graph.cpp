@@ -71,6 +71,18 @@ std::vector<std::string> unused(const Graph& g) {
   return {names.rbegin(), names.rend()};
 }
 
+std::vector<Value> inputs_of(const Graph& g, const std::vector<Value>& values) {
+  std::vector<char> needed(static_cast<size_t>(g.size()), 0);
+  for (const Value v : values) needed[static_cast<size_t>(v)] = 1;
+  std::vector<Value> found;
+  for (Value v = g.size() - 1; v >= 0; --v) {
+    if (!needed[static_cast<size_t>(v)]) continue;
+    if (g.node(v).op == core::Op::input) found.push_back(v);
+    for (const Value input : g.node(v).inputs) needed[static_cast<size_t>(input)] = 1;
+  }
+  return {found.rbegin(), found.rend()};
+}
+
 using At = std::pair<std::string, int>;
 
 std::vector<Value> build_loop(Graph& g, Graph body, const std::vector<Value>& carried,
@@ -327,6 +339,7 @@ void bind_graph(py::module_& module) {
           py::arg("inputs"), py::arg("outputs"),
           "What the outputs need, as a Graph whose first nodes are the inputs; the old values of\n"
           "its scalars, in order; and the names of symbols that its arguments do not determine.")
+      .def("inputs_of", inputs_of, py::arg("values"), "The arrays that these are computed of.")
       .def("shape",
            [](const Graph& g, Value v) {
              std::vector<PyDim> shape;

@@ -40,8 +40,23 @@ def lookup(cls: type, name: str, missing: Any = None) -> Any:
     return missing
 
 
+#: Classes that all functions and most other keys are of, which are known to be plain keys; by id,
+#: for a metaclass may say what the hash of a class is.
+_ORDINARY = frozenset(
+    map(
+        id,
+        (
+            *(types.FunctionType, types.BuiltinFunctionType, types.MethodDescriptorType),
+            *(types.WrapperDescriptorType, type, types.NoneType, str, int),
+        ),
+    )
+)
+
+
 def is_plain_key(thing: Any) -> bool:
     """Whether a dict or a set may be asked for it: no code of the user's tells keys apart."""
+    if id(type(thing)) in _ORDINARY:
+        return True
     kinds = [type(lookup(type(thing), name)) for name in ("__hash__", "__eq__")]
     return kinds == [types.WrapperDescriptorType] * 2
 

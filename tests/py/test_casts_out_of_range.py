@@ -49,3 +49,37 @@ def called(function: Any, x: Any) -> tuple[Any, list[str]]:
 def test_three_hundred_is_forty_four() -> None:
     """As the README says."""
     assert dvm.compile(lambda x: (x + 1).astype("int8"))(np.array([299.0]))[0] == 44
+
+
+def outcome(function: Any, number: Any) -> Any:
+    try:
+        return called(function, number)
+    except (OverflowError, ValueError) as error:
+        return type(error), str(error)
+
+
+#: what becomes of one number, in an array of a dtype
+MAKERS = {
+    "cast": lambda s, to: (np.ones(2) * s).astype(to),
+    "full": lambda s, to: np.full(2, s, to),
+    "full_like": lambda s, to: np.full_like(np.zeros(2, to), s),
+    "array": lambda s, to: np.array(s, dtype=to),
+    "list": lambda s, to: np.asarray([s, 1], dtype=to),
+    "store": lambda s, to: (lambda a: (a.__setitem__(0, s), a)[1])(np.zeros(2, to)),
+}
+
+
+@pytest.mark.parametrize("name", MAKERS)
+@pytest.mark.parametrize("kind", [float, int])
+def test_a_number_becomes_what_numpy_makes_of_it(name: str, kind: type) -> None:
+    numbers = [s for s in VALUES if kind is float or np.isfinite(s)]
+    for dtype in INTEGERS:
+        make = lambda s, to=dtype: MAKERS[name](s, to)  # noqa: E731
+        for number in map(kind, numbers):
+            compiled = dvm.compile(make)
+            for _ in range(2):
+                outcome(compiled, kind(3))
+            for _ in range(2):
+                wanted, found = outcome(make, number), outcome(compiled, number)
+                np.testing.assert_array_equal(found[0], wanted[0], f"{number!r} as {dtype}")
+                assert found[1] == wanted[1], (number, dtype)

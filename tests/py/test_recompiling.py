@@ -221,7 +221,7 @@ def test_asking_why_runs_no_code_of_the_users() -> None:
     assert len(f.why_recompiled()) + len(g.why_recompiled()) == 2
 
 
-GUARDS = {name for name, category, _ in _dvm.step_table if category in ("guard", "choice")}
+GUARDS = {name for name, category, *_ in _dvm.step_table if category in ("guard", "choice")}
 
 
 def test_every_drop_has_its_advice() -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +29,7 @@ class Layer:
         rng = np.random.default_rng(0)
         self.weights = [rng.standard_normal((8, 8), np.float32), np.ones(8, np.float32)]
         self.steps = 0
+        self.scales = {"all": 0.5}
 
     def __call__(self, x: Any) -> Any:
         return np.tanh(x @ self.weights[0] + self.weights[1])
@@ -112,6 +115,105 @@ def test_what_sizes_decide_is_checked(tmp_path: Path) -> None:
             loaded(np.ones(n), np.ones(m))
 
 
+class Attention:
+    """Of four heads, on sizes that the program computes."""
+
+    def __init__(self) -> None:
+        rng = np.random.default_rng(0)
+        self.weights = [rng.standard_normal((32, 32), np.float32) for _ in range(4)]
+
+    def __call__(self, x: Any) -> Any:
+        def heads(a: Any) -> Any:
+            return a.reshape(-1, x.shape[1], 4, 8).transpose(0, 2, 1, 3)
+
+        q, k, v = (heads(x @ w) for w in self.weights[:3])
+        scores = q @ k.transpose(0, 1, 3, 2) / np.float32(np.sqrt(8))
+        scores = np.exp(scores - scores.max(axis=-1, keepdims=True))
+        made = scores / scores.sum(axis=-1, keepdims=True) @ v
+        return made.transpose(0, 2, 1, 3).reshape(-1, x.shape[1], 32) @ self.weights[3]
+
+
+def test_sizes_that_are_computed(tmp_path: Path) -> None:
+    attention, rng = Attention(), np.random.default_rng(1)
+    first = rng.standard_normal((2, 5, 32), np.float32)
+    loaded = through(tmp_path, attention, first)
+    for rows, length in ((2, 5), (1, 9), (3, 4)):
+        x = rng.standard_normal((rows, length, 32), np.float32)
+        np.testing.assert_allclose(loaded(x)[0], attention(x), rtol=1e-4, atol=1e-4)
+
+
+def test_numbers_that_the_way_depends_on(tmp_path: Path) -> None:
+    def f(x: Any, n: int, scale: float, flag: bool) -> Any:
+        y = x * n if n > 2 else x + n
+        return y * scale if scale > 0.25 and flag else y
+
+    x = np.arange(4.0)
+    loaded = through(tmp_path, f, x, 3, 0.5, True)
+    assert list(loaded.arguments) == ["x", "n"]  # the others are as they were
+    np.testing.assert_array_equal(loaded(x, 7)[0], f(x, 7, 0.5, True))
+    with pytest.raises(dvm.ShapeError):
+        loaded(x, 2)
+
+
+def test_numbers_that_are_computed(tmp_path: Path) -> None:
+    def f(x: Any, n: int, scale: float) -> Any:
+        rows = x.shape[0]
+        y = x / math.sqrt(x.shape[1]) + rows / 3 * scale - (n * 2 + 1) / scale
+        return y.reshape(rows * x.shape[1] // 2, -1) * (n - rows) * LAYER.scales["all"]
+
+    loaded = through(tmp_path, f, np.ones((3, 4)), 3, 0.5)
+    assert list(loaded.arguments) == ["x", "scale", "n"]
+    for rows, columns, n, scale in ((3, 4, 3, 0.5), (5, 2, -7, 3.25), (1, 6, 2**40, 1e-3)):
+        x = np.random.default_rng(rows).standard_normal((rows, columns))
+        assert loaded(x, scale, n)[0].tobytes() == f(x, n, scale).tobytes()
+
+
+def test_a_number_that_an_array_takes(tmp_path: Path) -> None:
+    loaded = through(tmp_path, lambda x, n: x * n, np.arange(4), 3)
+    np.testing.assert_array_equal(loaded(np.arange(4), -5)[0], np.arange(4) * -5)
+    loaded = through(tmp_path, lambda x, n: x * n, np.arange(4, dtype=np.int8), 3)
+    np.testing.assert_array_equal(loaded(np.arange(4, dtype=np.int8), -5)[0], np.arange(4) * -5)
+    with pytest.raises(dvm.ShapeError):
+        loaded(np.arange(4, dtype=np.int8), 300)
+
+
+def test_a_scalar_that_only_the_program_computes(tmp_path: Path) -> None:
+    def f(x: Any) -> Any:
+        return sum(i * np.int64(-2) for i in range(3)), x + 1
+
+    total, _ = through(tmp_path, f, np.arange(3.0))(np.arange(3.0))
+    assert total == -6
+
+
+class Pair:
+    def __init__(self, first: Any, second: Any) -> None:
+        self.first, self.second, self.kind, self.rest = first, second, "pair", None
+
+
+def test_arrays_of_an_object_that_is_made(tmp_path: Path) -> None:
+    def f(x: Any) -> Any:
+        return Pair(x + 1, {"cubes": [x**3], "none": None}), x.T, None
+
+    x = np.arange(6.0).reshape(2, 3)
+    loaded = through(tmp_path, f, x)
+    assert list(loaded.results) == ["y0.first", "y0.second.cubes.0", "y1"]
+    for result, value in zip(loaded(x * 2), (x * 2 + 1, (x * 2) ** 3, x.T * 2), strict=True):
+        np.testing.assert_array_equal(result, value)
+
+
+def test_an_argument_that_is_a_constant_too(tmp_path: Path) -> None:
+    with pytest.raises(dvm.CaptureError, match="share memory"):
+        dvm.save(lambda x: x @ LAYER.weights[0], tmp_path / "f.dvm")(LAYER.weights[0])
+
+
+def test_arguments_in_another_order_of_memory(tmp_path: Path) -> None:
+    x = np.asfortranarray(np.arange(12.0).reshape(3, 4))
+    loaded = through(tmp_path, lambda x: x * 2 + x[:, :1], x)
+    assert loaded.arguments["x"].count(",") == 1
+    for given in (x, np.ascontiguousarray(x), np.ones((5, 2))):
+        np.testing.assert_array_equal(loaded(given)[0], given * 2 + given[:, :1])
+
+
 def writes(x: Any) -> Any:
     STATE["last"] = x
     return x + 1
@@ -126,8 +228,12 @@ def decides(x: Any) -> Any:
     return x * 2 if x.sum() > 3 else x * 3
 
 
-def decides_by_number(x: Any, n: Any = 3) -> Any:
-    return x * n if n > 2 else x + n
+def tells_the_time(x: Any) -> Any:
+    return x * time.time()
+
+
+def asks_the_time(x: Any) -> Any:
+    return x + 1 if time.monotonic() > 0 else x
 
 
 def draws(x: Any) -> Any:
@@ -149,13 +255,15 @@ def loops(x: Any) -> Any:
     ("f", "reason"),
     [
         (lambda x: (x + 1, "text"), "its result 'y1'"),
-        (lambda x: x, "its result 'y' is no array"),
         (lambda _: 3, "its result 'y' is no array"),
+        (lambda x: (x + 1, x.shape[0]), "its result 'y1' is no array"),
+        (lambda x: np.fft.fft(x).real + x.real, ""),
         (writes, "set_item"),
         (writes_into, "copyto"),
         (decides, "which way it goes depends on"),
-        (decides_by_number, "which way it goes depends on"),
-        (draws, ""),
+        (draws, "call_random"),
+        (tells_the_time, "its graph is given what the step 'call' gives"),
+        (asks_the_time, "which way it goes depends on"),
         (prints, "effect"),
         (loops, ""),
         (LAYER.counts, "set_attribute"),
@@ -181,16 +289,40 @@ def arguments_of(program: Program, call: int) -> Any:
     return namespace["arguments"]
 
 
-def plain(program: Program, call: int) -> Any:
+def leaves(parts: Iterable[tuple[Any, Any]], before: str = "") -> Iterator[tuple[str, Any]]:
+    """What arguments are or hold, by the names that a file has for it."""
+    for key, value in parts:
+        name = f"{before}{key}"
+        if type(value) in (list, tuple, dict):
+            inner = value.items() if isinstance(value, dict) else enumerate(value)
+            yield from leaves(inner, f"{name}.")
+        else:
+            yield name, value
+
+
+def plain(program: Program, call: int, told: Any = "ignore") -> Any:
     """What a call gives when it is the first one."""
     namespace: dict[str, Any] = {}
     exec(program.source, namespace)
-    with np.errstate(all="ignore"):
+    with np.errstate(all=told, under="ignore"):
         return namespace["f"](*arguments_of(program, call))
+
+
+def is_undefined(program: Program, call: int, values: list[Any]) -> bool:
+    """Whether integers are of what has none: 1 / 0, or a float that does not fit."""
+    if all(np.asarray(value).dtype.kind == "f" for value in values):
+        return False
+    try:
+        plain(program, call, "raise")
+    except FloatingPointError:
+        return True
+    return False
 
 
 def saved_agrees(program: Program, path: Path) -> bool:
     """Whether the program can be saved; fails where what is loaded computes something else."""
+    if "last_" in program.calls[0]:
+        return False
     namespace: dict[str, Any] = {}
     exec(program.source, namespace)
     try:
@@ -201,16 +333,27 @@ def saved_agrees(program: Program, path: Path) -> bool:
     for call, text in enumerate(program.calls):
         if "last_" in text:  # it needs what the call before gave
             continue
-        given = dict(zip(program.names, arguments_of(program, call), strict=True))
+        given = dict(leaves(zip(program.names, arguments_of(program, call), strict=True)))
+        if call > 0 and not all(
+            name in loaded.arguments or isinstance(value, np.ndarray)
+            for name, value in given.items()
+        ):
+            continue  # those stay as they were in the first call
         try:
             results = loaded(*(given[name] for name in loaded.arguments))
-            expected = plain(program, call)
         except (dvm.ShapeError, dvm.DtypeError):
             assert call > 0, program  # other calls may go another way
+            continue
+        try:
+            expected = plain(program, call)
+        except (ArithmeticError, ValueError):  # of what the result does not need
+            assert call > 0, program
             continue
         values = expected if isinstance(expected, (tuple, list)) else [expected]
         values = list(expected.values()) if isinstance(expected, dict) else values
         assert len(values) == len(results), program
+        if is_undefined(program, call, values):
+            continue
         for value, result in zip(values, results, strict=True):
             assert result.shape == np.shape(value), program
             near = max(1e-5, 100 * program.eps)
@@ -226,7 +369,7 @@ def test_generated_programs(tmp_path: Path) -> None:
     saved = sum(
         saved_agrees(generate(seeded((77, k))), tmp_path / "f.dvm") for k in range(PROGRAMS)
     )
-    assert saved > 0  # most of them have something of Python's
+    assert saved >= PROGRAMS // 7  # the others write what is the caller's, or go by values
 
 
 def expression(random: np.random.Generator, depth: int) -> str:

@@ -76,3 +76,11 @@ def test_flags_are_those_of_the_call(name: str) -> None:
         for kind in (first, first, later, first):
             x = ones(*kind)
             assert seen(compiled(x), x) == seen(function(x), x), f"{first} -> {later}: {kind}"
+
+
+@pytest.mark.parametrize("function", [np.atleast_1d, np.atleast_2d, np.ravel, np.squeeze, np.real])
+def test_arrays_without_axes(function: Callable[[Array], Any]) -> None:
+    compiled = dvm.compile(lambda x: function(x))
+    for writeable in (True, True, False, True):
+        x = ones((), writeable)
+        assert seen(compiled(x), x) == seen(function(x), x)

@@ -397,7 +397,13 @@ Scalar cast_scalar(Scalar value, DType from, DType to) {
   return core::dispatch(from, [&]<DType From>() {
     return core::dispatch(to, [&]<DType To>() {
       using T = core::Storage<To>;
-      return core::scalar_of<To>(core::scalar::cast<T>(core::element_of<From>(value)));
+      const auto element = core::element_of<From>(value);
+      if constexpr (core::is_floating(From) && core::info(To).kind == core::Kind::integer) {
+        const auto x = core::scalar::cast<double>(element);
+        using Range = core::scalar::Truncation<T, double>;
+        if (!(x >= Range::kLow && x < Range::kEnd)) core::raise(core::kInvalid);
+      }
+      return core::scalar_of<To>(core::scalar::cast<T>(element));
     });
   });
 }

@@ -5,6 +5,7 @@ The report itself (text, dict, HTML) is in `report`, which is only imported when
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any, Never
 
@@ -41,12 +42,15 @@ def explain(
     compiled = fn if isinstance(fn, _dvm.Compiled) else compile(fn)
 
     def explained(*args: Any, **kwargs: Any) -> Any:
-        if has_tensors(args, kwargs) and not compiled.stats.captures:
-            from dvm import torch
-
-            return torch.explain(fn)(*args, **kwargs)
         from dvm.explaining.report import explain_call
 
-        return explain_call(compiled, args, kwargs, verbose=verbose)
+        if not has_tensors(args, kwargs) or compiled.stats.captures:
+            return explain_call(compiled, args, kwargs, verbose=verbose)
+        from dvm import torch
+
+        own: list[Any] = []
+        run = functools.partial(explain_call, compiled, args, kwargs, verbose=verbose)
+        by_torch = torch.explain(lambda: own.append(run()))()
+        return by_torch if by_torch.graphs and not compiled.stats.captures else own[0]
 
     return explained

@@ -17,22 +17,32 @@ loops      turns of a loop as one body
 
 from __future__ import annotations
 
-import math
-import time
+from collections.abc import Callable
 from typing import Any
 
 from dvm import _dvm
 from dvm.annotating import annotated_leaves, leaf_packages
 from dvm.magpy_capture.loops.histories import LoopHistories
 from dvm.magpy_capture.lower import lower as lower_recording
+from dvm.magpy_capture.lowering import Lowering
 from dvm.magpy_capture.meanings.numpy.tables import leaves as numpys_leaves
 from dvm.magpy_capture.meanings.python.leaves import leaves as pythons_leaves
 from dvm.magpy_capture.meanings.torch import arrival
-from dvm.magpy_capture.path.spec import NotCapturable, OutOfTime, PathSpec
+from dvm.magpy_capture.path.deadline import Deadline
+from dvm.magpy_capture.path.spec import Example, NotCapturable, OutOfTime, PathSpec
 from dvm.magpy_capture.path.varying import ValueHistory
 from dvm.magpy_capture.registry import TRAMPOLINES
 
-__all__ = ["NotCapturable", "OutOfTime", "PathSpec", "look_around", "lower", "refresh_leaves"]
+__all__ = [
+    "Example",
+    "Lowering",
+    "NotCapturable",
+    "OutOfTime",
+    "PathSpec",
+    "look_around",
+    "lower",
+    "refresh_leaves",
+]
 
 
 def refresh_leaves() -> None:
@@ -54,15 +64,24 @@ def look_around() -> bool:
     return True
 
 
-def lower(compiled: Any, recording: dict[str, Any], nanos: int | None = None) -> PathSpec:
+def lower(
+    compiled: Any,
+    recording: dict[str, Any],
+    nanos: int | None = None,
+    *,
+    example: Example | None = None,
+    read: Callable[[Lowering], None] | None = None,
+) -> PathSpec:
     """Turn a recording of a call of `compiled` into a path.
+
+    example: the call, where the path is for a file.
+    read: is given what is known of the path at its end, if it has one.
 
     Raises:
         OutOfTime: if that takes this thread longer than `nanos` nanoseconds.
     """
-    deadline = math.inf if nanos is None else time.thread_time_ns() + nanos
     options = compiled.options
-    spec = PathSpec(options.target, options.numerics, options.precision)
+    spec = PathSpec(options.target, options.numerics, options.precision, example=example)
     has_paths = compiled.stats.captures > 0
     loops = vars(compiled).setdefault("loops", LoopHistories())
     loops.recordings += 1
@@ -70,9 +89,10 @@ def lower(compiled: Any, recording: dict[str, Any], nanos: int | None = None) ->
         spec,
         recording,
         compiled.__wrapped__,
-        deadline,
+        Deadline(nanos),
         has_paths=has_paths,
         loops=loops,
         varying=vars(compiled).setdefault("varying", ValueHistory()),
+        read=read,
     )
     return spec

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import os
 import sys
+from collections.abc import Callable
 from typing import Any
 
 from dvm.magpy_capture.library import Library
@@ -77,8 +78,10 @@ def generator_of(function: Any) -> Any:
 
 def called_by(thing: Any) -> list[Any] | None:
     """The functions that an object of a library calls; None of another object."""
-    found = [library.called_by(thing) for library in LIBRARIES]
-    return next((each for each in found if each is not None), None)
+    for library in LIBRARIES:
+        if (found := library.called_by(thing)) is not None:
+            return found
+    return None
 
 
 def library_of(value: Any) -> Library:
@@ -95,7 +98,7 @@ def library_of(value: Any) -> Library:
 
 def fits_graph(value: Any) -> bool:
     """Whether it is an array that a Graph can hold."""
-    return any(library.fits_graph(value) for library in LIBRARIES)
+    return is_array(value) and library_of(value).fits_graph(value)
 
 
 def is_held(scalar: Any) -> bool:
@@ -120,7 +123,7 @@ def is_of_lists(function: Any) -> bool:
 
 def is_empty(array: Any) -> bool:
     """Whether it has no elements."""
-    return 0 in array.shape
+    return library_of(array).is_empty(array)
 
 
 def is_fact(value: Any) -> bool:
@@ -147,11 +150,6 @@ def is_plain_array(value: Any) -> bool:
     return type(value) in _plain
 
 
-def is_single(value: Any) -> bool:
-    """Whether it is an object of a library of which there is one: a constant, a function."""
-    return any(library.is_single(value) for library in LIBRARIES)
-
-
 def is_describing(value: Any) -> bool:
     """Whether it says how an array is, and no more: a dtype, flags."""
     return any(isinstance(value, library.describing) for library in LIBRARIES)
@@ -159,37 +157,7 @@ def is_describing(value: Any) -> bool:
 
 def has_equals(value: Any) -> bool:
     """Whether it is an unchanging object of a library, one of many that are equal: a dtype."""
-    return any(library.has_equals(value) for library in LIBRARIES)
-
-
-def is_told(value: Any) -> bool:
-    """Whether it is a dtype of which the core tells equal ones (cpp/capture/path/literals.cpp)."""
-    return any(library.is_told(value) for library in LIBRARIES)
-
-
-def is_function(thing: Any) -> bool:
-    """Whether it is a function of a library's, whose result follows from its arguments alone."""
-    return any(library.is_function(thing) for library in LIBRARIES)
-
-
-def is_whole(function: Any) -> bool:
-    """Whether it is a followed function of a library's, called as it is where that fails."""
-    return any(library.is_whole(function) for library in LIBRARIES)
-
-
-def is_code(function: Any) -> bool:
-    """Whether it is the code of a class of arrays of a library's own."""
-    return any(library.is_code(function) for library in LIBRARIES)
-
-
-def is_called(function: Any) -> bool:
-    """Whether it may be called as it is, where its meaning gives up."""
-    return any(library.is_called(function) for library in LIBRARIES)
-
-
-def writes(function: Any) -> bool:
-    """Whether it is a function of a library's that writes into its first argument."""
-    return any(library.writes(function) for library in LIBRARIES)
+    return issubclass(type(value), EQUALS) and any(each.has_equals(value) for each in LIBRARIES)
 
 
 def is_count_of_writes(function: Any) -> bool:
@@ -197,11 +165,33 @@ def is_count_of_writes(function: Any) -> bool:
     return function is not None and any(function is each.count_writes for each in LIBRARIES)
 
 
-def makes_new(function: Any) -> bool:
-    """Whether its result is always new memory."""
-    return any(library.makes_new(function) for library in LIBRARIES)
+def _asks(question: str) -> Callable[[Any], bool]:
+    """Whether one of the libraries says so of an object."""
+
+    def ask(thing: Any) -> bool:
+        for library in LIBRARIES:  # noqa: SIM110 - of two, a generator would be half the time
+            if getattr(library, question)(thing):
+                return True
+        return False
+
+    return ask
 
 
-def owned(function: Any) -> bool:
-    """Whether a function of Python is a library's own."""
-    return any(library.owns(function) for library in LIBRARIES)
+#: whether it is an object of a library of which there is one: a constant, a function
+is_single = _asks("is_single")
+#: whether it is a dtype of which the core tells equal ones (cpp/capture/path/literals.cpp)
+is_told = _asks("is_told")
+#: whether it is a function of a library's, whose result follows from its arguments alone
+is_function = _asks("is_function")
+#: whether it is a followed function of a library's, called as it is where that fails
+is_whole = _asks("is_whole")
+#: whether it is the code of a class of arrays of a library's own
+is_code = _asks("is_code")
+#: whether it may be called as it is, where its meaning gives up
+is_called = _asks("is_called")
+#: whether it is a function of a library's that writes into its first argument
+writes = _asks("writes")
+#: whether its result is always new memory
+makes_new = _asks("makes_new")
+#: whether a function of Python is a library's own
+owned = _asks("owns")

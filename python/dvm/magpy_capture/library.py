@@ -124,6 +124,9 @@ class Library(Protocol):
     def fits_graph(self, seen: Any) -> bool:
         """Whether it is an array that the Graph can hold."""
 
+    def is_empty(self, array: Array) -> bool:
+        """Whether it has no elements."""
+
     def is_writeable(self, array: Array) -> bool:
         """Whether the program may write into it."""
 
@@ -210,6 +213,9 @@ class Library(Protocol):
 
     def share_elements(self, one: Array, other: Array) -> bool:
         """Whether some element of one is one of the other's."""
+
+    #: the attribute by which an array tells whose view it is
+    base: str
 
     def owner_of(self, array: Array) -> Array | None:
         """The dense array of the same dtype whose memory it is; None if there is none."""

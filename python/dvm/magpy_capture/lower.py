@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import math
+from collections.abc import Callable
 from typing import Any
 
 from dvm import _dvm, reasons
 from dvm.magpy_capture.libraries import LIBRARIES
 from dvm.magpy_capture.loops.histories import LoopHistories
 from dvm.magpy_capture.lowering import Lowering
+from dvm.magpy_capture.path.deadline import Deadline
 from dvm.magpy_capture.path.graphs import Modes
 from dvm.magpy_capture.path.spec import NotCapturable, OutOfTime, PathSpec, Steps
 from dvm.magpy_capture.path.varying import ValueHistory
@@ -19,12 +20,13 @@ def lower(
     spec: PathSpec,
     recording: dict[str, Any],
     function: Any,
-    deadline: float = math.inf,
+    deadline: Deadline,
     *,
     has_paths: bool = False,
     loops: LoopHistories | None = None,
     varying: ValueHistory | None = None,
     found: Findings | None = None,
+    read: Callable[[Lowering], None] | None = None,
 ) -> None:
     """Fill `spec` with the steps of the recorded path of `function`; it may end in a fallback.
 
@@ -34,6 +36,7 @@ def lower(
     loops: what is known of the function's loops, which grows.
     varying: what is known of texts and lengths that its calls have brought, which grows.
     found: what lowerings of the recording, of which it may be a turn, have found out; it grows.
+    read: is given what is known of the path at its end.
     """
     entry: Modes = LIBRARIES[0].error_state()
     found = Findings() if found is None else found
@@ -61,6 +64,8 @@ def lower(
         _end_in_fallback(before, refusal)
         spec.steps_before_loop = before.with_lines()
     spec.sizes = lowering.graph.symbol_values
+    if read is not None and refusal is None:
+        read(lowering)
     lowering.close()
 
 

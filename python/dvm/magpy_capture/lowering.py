@@ -12,12 +12,17 @@ from dvm.magpy_capture.loops.gathering import gather
 from dvm.magpy_capture.loops.histories import LoopHistories
 from dvm.magpy_capture.loops.rolling import Loops
 from dvm.magpy_capture.part import CLASSES, Part
+from dvm.magpy_capture.path.deadline import Deadline
 from dvm.magpy_capture.path.graphs import Graphs, Modes
 from dvm.magpy_capture.path.program import Program
+from dvm.magpy_capture.path.settled import Settled
 from dvm.magpy_capture.path.spec import PathSpec
 from dvm.magpy_capture.path.varying import ValueHistory, Varying
 from dvm.magpy_capture.recording.findings import Findings
+from dvm.magpy_capture.recording.record import Record
 from dvm.magpy_capture.registry import Meaning, all_meanings
+from dvm.magpy_capture.tensors.layouts import Layouts
+from dvm.magpy_capture.walk.recorded import Events
 from dvm.magpy_capture.walk.walk import Walk
 
 # Parts and meanings are registered when they are imported.
@@ -63,12 +68,16 @@ class Lowering:
 
     What a part is handed is the same for each recording, and one lowering at a time is enough but
     where a loop is lowered within another: so parts are made once, and used again.
-    Annotated are those that are asked for here and in lower.py.
+    Annotated are those that are asked for here, in lower.py and where a path is read for a file.
     """
 
     graph: Graphs
+    layouts: Layouts
     loops: Loops
     program: Program
+    record: Record
+    recorded: Events
+    settled: Settled
     varying: Varying
     walk: Walk
 
@@ -83,7 +92,8 @@ class Lowering:
             if name in STATEFUL:
                 self._stateful.append((vars(part), handed))
         vars(self).update(self._parts)
-        self._handlers: dict[str, Any] = {
+        #: kind of event -> what lowers it
+        self.handlers: dict[str, Any] = {
             kind: getattr(self._parts[name], method) for kind, (name, method) in HANDLERS.items()
         }
 
@@ -94,7 +104,7 @@ class Lowering:
         function: Any,
         modes: Modes,
         found: Findings,
-        deadline: float,
+        deadline: Deadline,
         has_paths: bool,
         loops: LoopHistories,
         varying: ValueHistory,
@@ -105,6 +115,7 @@ class Lowering:
         given: dict[str, tuple[Any, ...]] = {
             "program": (spec, deadline),
             "graph": (modes,),
+            "settled": (spec.example,),
             "heap": (dict(recording["snapshots"]),),
             # As they are now: what turns find out counts for what is lowered behind them.
             "memory": (frozenset(found.joint),),
@@ -134,10 +145,6 @@ class Lowering:
         if name is None:  # registered since
             name = HOLDERS[meaning] = next(iter(meaning.__annotations__.values()))
         return self._parts[name]
-
-    def handler(self, kind: str) -> Any:
-        """What lowers events of that kind."""
-        return self._handlers[kind]
 
     def close(self) -> None:
         """Nothing of the call stays alive by what a part knows of it."""

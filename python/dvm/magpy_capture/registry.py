@@ -23,13 +23,15 @@ Handler = TypeVar("Handler", bound=Meaning)
 
 
 class Meanings(Protocol):
-    """Who has registered what: the way up from a call to the part that knows it."""
+    """Who has registered what: the way up from a call to the part that knows it.
+
+    handlers: kind of an event -> what lowers it.
+    """
+
+    handlers: dict[str, Any]
 
     def holder(self, meaning: Meaning) -> Any:
         """What the meaning of a function is given first."""
-
-    def handler(self, kind: str) -> Any:
-        """What lowers events of that kind."""
 
 
 #: those that are told what the recorded call returned, by the name `seen`

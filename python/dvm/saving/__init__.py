@@ -1,8 +1,8 @@
 """`dvm.save`: what a captured function computes with arrays, as a graph in a file.
 
-A call is recorded once more and lowered to the steps of a path. Those steps are read here, not run:
-where each array of the one Graph comes from, an argument or an object of the program, and what the
-path has asked of sizes. What would need Python when the file is run is refused, with its line.
+A call is recorded once more and lowered for a file: objects of the program are what they are now.
+Of that the Graph of the results is taken, and what the path has asked of sizes. What would need
+Python when the file is run is refused, with its line.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any, Never
 from dvm import _dvm, errors
 from dvm.compiling import compile, is_by_torch_compile, is_module
 from dvm.graphs import CompiledGraph
-from dvm.saving import reader
+from dvm.saving.refusals import refused
 
 
 def save(fn: Any, path: str | os.PathLike[str], *misplaced: Never, **named: Never) -> Any:
@@ -27,10 +27,10 @@ def save(fn: Any, path: str | os.PathLike[str], *misplaced: Never, **named: Neve
     once. Arrays and numbers among the arguments are inputs of the graph, under the names of the
     parameters, for any sizes that take the same way through the function; arrays that it reaches
     otherwise, such as globals and weights of a module, are constants, as they are now. Other
-    arguments are as in the example. Results are in C order.
+    arguments are as in the example. Results are the arrays of what it gives, in C order.
 
     Raises, when the call is made:
-        CaptureError: where something of Python would be needed: objects as results, effects,
+        CaptureError: where something of Python would be needed: effects, branches on elements,
             functions that dvm does not know, loops that are not part of the graph. The message says
             what and where.
         OSError: where the file cannot be written.
@@ -38,42 +38,71 @@ def save(fn: Any, path: str | os.PathLike[str], *misplaced: Never, **named: Neve
     if misplaced or named:
         raise errors.misplaced("save")
     if is_by_torch_compile(fn):
-        raise reader.refused("it is compiled by torch.compile; give the module or function itself")
+        raise refused("it is compiled by torch.compile; give the module or function itself")
     compiled: Any = fn if isinstance(fn, _dvm.Compiled) else compile(fn)
+    signature = inspect.signature(compiled.forward if is_module(compiled) else compiled)
     if is_module(compiled):
         compiled = compiled.call.compiled
 
     def saved(*args: Any, **kwargs: Any) -> None:
-        graph_of(compiled, args, kwargs).save(path)
+        made = graph_of(compiled, args, kwargs)
+        known_as = names_of(signature, args, kwargs)
+        made.save(path, inputs=[renamed(name, known_as) for name in made.arguments])
 
     return saved
 
 
+def names_of(
+    signature: inspect.Signature, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> dict[str, str]:
+    """What a function around another one calls its arguments -> the other's parameters."""
+    plain = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    names = [name for name, each in signature.parameters.items() if each.kind in plain]
+    by_place = {f"args.{k}": name for k, name in enumerate(names[: len(args)])}
+    return by_place | {f"kwargs.{name}": name for name in kwargs}
+
+
+def renamed(name: str, known_as: dict[str, str]) -> str:
+    """The name of an argument, or of what lies in one, with the parameter's."""
+    for before, after in known_as.items():
+        if name == before or name.startswith(f"{before}."):
+            return after + name[len(before) :]
+    return name
+
+
 def graph_of(compiled: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> CompiledGraph:
     """Return the graph that a call of a compiled function is, if it is one and nothing else."""
-    from dvm import magpy_capture
+    from dvm import magpy_capture  # the first capture is what takes the time to load it
+    from dvm.saving.reader import Reader
 
     recording = _dvm.record(compiled.__wrapped__, *args, **kwargs)
-    try:
-        spec = magpy_capture.lower(compiled, recording)
-    except magpy_capture.NotCapturable as refusal:
-        raise reader.refused(str(refusal.reason), refusal.at) from refusal
-    if spec.reason:
-        raise reader.refused(str(spec.reason), spec.reason_at)
-    path = reader.read(spec.steps, slots_of(compiled.__wrapped__, args, kwargs))
+    arguments = slots_of(compiled.__wrapped__, args, kwargs)
+    pinned: frozenset[str] = frozenset()
+    while True:
+        path = Reader()
+        example = magpy_capture.Example(list(arguments.items()), pinned)
+        try:
+            spec = magpy_capture.lower(compiled, recording, example=example, read=path.read)
+        except magpy_capture.NotCapturable as refusal:
+            raise refused(str(refusal.reason), refusal.at) from refusal
+        if spec.reason:
+            raise refused(str(spec.reason), spec.reason_at)
+        if not path.pinned:
+            break
+        pinned |= path.pinned
     options = compiled.options
     try:
         made = CompiledGraph(
-            path.finish(),
+            path.graph,
             target=options.target,
             numerics=options.numerics,
             precision=options.precision,
-            constants=path.constants,
+            constants={name: elements_of(*kept) for name, kept in path.constants.items()},
             checks=path.checks,
         )
     except (errors.GraphError, errors.ShapeError) as error:  # once sizes of constants are numbers
-        raise reader.refused(str(error)) from error
-    made._names = list(path.inputs.values()), list(path.results)
+        raise refused(str(error)) from error
+    made._names = path.inputs, path.results
     return made
 
 
@@ -88,3 +117,13 @@ def slots_of(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> di
     binding.apply_defaults()
     given = binding.arguments
     return {name: given[name] for name in code.co_varnames if name in given}
+
+
+def elements_of(array: Any, order: tuple[int, ...]) -> Any:
+    """What NumPy reads of an array or a tensor, whose bits a bfloat16 is to NumPy."""
+    if hasattr(array, "detach"):
+        import torch
+
+        tensor = array.detach()
+        array = (tensor.view(torch.uint16) if tensor.dtype == torch.bfloat16 else tensor).numpy()
+    return array.transpose(order)

@@ -42,7 +42,8 @@ def _rows() -> list[Row]:
     }  # fmt: skip
     composed = {
         "relu": p.relu, "sigmoid": p.sigmoid, "gelu": p.gelu, "hardtanh": p.hardtanh,
-        "leaky_relu": p.leaky_relu, "elu": p.elu,
+        "leaky_relu": p.leaky_relu, "elu": p.elu, "softplus": p.softplus, "mish": p.mish,
+        "hardsigmoid": p.hardsigmoid, "hardswish": p.hardswish,
         "rsqrt": lambda b, x: b.div(1, b.sqrt(x)),
         "silu": lambda b, x: b.mul(x, p.sigmoid(b, x)),
         "square": lambda b, x: b.mul(x, x),
@@ -78,6 +79,9 @@ def _rows() -> list[Row]:
         row("aten.sub.Tensor", p.scaled("sub")),
         row("aten.sub.Scalar", p.scaled("sub")),
         row("aten.addcmul.default", p.addcmul, "integers"),
+        row("aten.addcdiv.default", p.addcdiv, "integers"),
+        row("aten.lerp.Scalar", p.lerp),
+        row("aten.lerp.Tensor", p.lerp),
         row("aten.rsub.Scalar", p.reversed_sub),
         row("aten.div.Tensor", p.div),
         row("aten.div.Scalar", p.div),

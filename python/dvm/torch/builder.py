@@ -65,7 +65,7 @@ class Number:
 
 
 def is_same(a: Size, b: Size) -> bool:
-    return str(a) == str(b)
+    return a is b or (a == b if isinstance(a, int) and isinstance(b, int) else str(a) == str(b))
 
 
 def is_same_shape(a: Sequence[Size], b: Sequence[Size]) -> bool:
@@ -87,6 +87,7 @@ class Builder:
         self.has_exact_products = has_exact_products
         self.expected: list[Tensor] = []
         self.used: frozenset[int] = frozenset()
+        self._wrapped: dict[int, Tensor] = {}
         self._constants: dict[tuple[str, str], int] = {}
         self._reshaped: dict[int, Tensor] = {}  # what nodes are other shapes of
         self._repeated: dict[int, Tensor] = {}  # what nodes are broadcast from
@@ -99,10 +100,11 @@ class Builder:
         return self.expected[0]
 
     def wrap(self, node: int) -> Tensor:
-        shape = (
-            size if (size := dim.constant) is not None else dim for dim in self.graph.shape(node)
-        )
-        return Tensor(node, self.graph.dtype(node), tuple(shape))
+        if (known := self._wrapped.get(node)) is None:
+            dims = self.graph.shape(node)
+            shape = [dim if (size := dim.constant) is None else size for dim in dims]
+            known = self._wrapped[node] = Tensor(node, self.graph.dtype(node), tuple(shape))
+        return known
 
     # Sources
 
@@ -162,13 +164,13 @@ class Builder:
             raise AttributeError(op)
 
         def apply(*operands: Any) -> Tensor:
-            like = next(t for t in reversed(operands) if isinstance(t, Tensor))
+            like = [t for t in operands if isinstance(t, Tensor)][-1]
             return self.elementwise(
                 op,
-                *(
+                *[
                     t if isinstance(t, Tensor) else self.number(t, like.dtype, like.shape)
                     for t in operands
-                ),
+                ],
             )
 
         return apply

@@ -12,6 +12,7 @@ import torch
 from dvm import reasons
 from dvm.compiling import compile
 from dvm.explaining.report import explain_call
+from dvm.stances import stance
 from dvm.torch import modules, reports
 
 
@@ -27,7 +28,8 @@ def explain_module(module: torch.nn.Module, verbose: bool) -> Callable[..., Any]
 def _explain_captured(call: modules.Captured, verbose: bool) -> Callable[..., Any]:
     def explained(*args: Any, **kwargs: Any) -> Any:
         if call.goes_through_torch(args, kwargs):
-            report = reports.explain(call)(*args, **kwargs)
+            with stance("force_capture"):
+                report = reports.explain(call)(*args, **kwargs)
             return dataclasses.replace(report, why=str(reasons.GRADIENTS()))
         own: list[Any] = []
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import copy
 import functools
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -31,8 +32,13 @@ class Captured:
     Calls that keep gradients, and those that the capture refuses, go through torch.compile.
     """
 
+    #: nanoseconds that the last module took on its way through torch.compile; before the first,
+    #: what Dynamo's import and a small model's graph do
+    price = 3_000_000_000
+
     def __init__(self, module: torch.nn.Module, options: dict[str, Any]) -> None:
         self.module = module
+        self._spent = 0  # nanoseconds, by calls that waited for torch.compile to pay
         self.compiled = compiling.compile_function(module, **options)
         self.code = self.compiled.__wrapped__.__code__
         self._traced: Callable[..., Any] | None = None
@@ -77,12 +83,27 @@ class Captured:
         return any(each.requires_grad for each in given) or has_trained(self.module)
 
     def through_torch(self, *args: Any, **kwargs: Any) -> Any:
-        """Call it by Dynamo's graphs."""
-        if self._traced is None:
-            from dvm.torch import backend, traced
+        """Call it by Dynamo's graphs, once its calls have taken as long as making these does."""
+        if self._traced is not None:
+            return self._by_graphs(*args, **kwargs)
+        begin = time.perf_counter_ns()
+        waits = self._spent < Captured.price and not is_saved_elsewhere()
+        if waits and _dvm.stance() == "default":
+            try:
+                return self.module(*args, **kwargs)
+            finally:
+                self._spent += time.perf_counter_ns() - begin
+        from dvm.torch import backend, traced
 
-            options = backend_options(**vars(self.compiled.options))
-            self._traced = traced.traced(self.module, vars(backend.Options.of(options)))
+        options = backend_options(**vars(self.compiled.options))
+        self._traced = traced.traced(self.module, vars(backend.Options.of(options)))
+        try:
+            return self._by_graphs(*args, **kwargs)
+        finally:
+            Captured.price = time.perf_counter_ns() - begin
+
+    def _by_graphs(self, *args: Any, **kwargs: Any) -> Any:
+        assert self._traced is not None
         try:
             return self._traced(*args, **kwargs)
         except torch._dynamo.exc.TorchDynamoException as error:

@@ -100,14 +100,37 @@ def scaled(op: str) -> Lowering:
     return lower
 
 
-def addcmul(b: Builder, x: Tensor, first: Tensor, second: Tensor, *, value: Any = 1) -> Tensor:
-    dtype = b.out.dtype
-    if dtype not in FLOATS:
-        raise NotCompiled("a factor that torch makes a whole number of")
-    dtype = "f32" if dtype in HALVES else dtype
-    product = b.mul(operand(b, first, dtype), value) if value != 1 else operand(b, first, dtype)
-    product = b.mul(product, operand(b, second, dtype))
-    return b.cast(b.add(operand(b, x, dtype), product), b.out.dtype)
+def wide_dtype(b: Builder) -> str:
+    """The dtype in which torch computes a result of floats at once."""
+    return "f32" if b.out.dtype in HALVES else b.out.dtype
+
+
+def adding(op: str) -> Lowering:
+    """Lower x + value * first * second, or first divided by second."""
+
+    def lower(b: Builder, x: Tensor, first: Tensor, second: Tensor, *, value: Any = 1) -> Tensor:
+        if b.out.dtype not in FLOATS:
+            raise NotCompiled("a factor that torch makes a whole number of")
+        dtype = wide_dtype(b)
+        made = b.mul(operand(b, first, dtype), value) if value != 1 else operand(b, first, dtype)
+        made = b.elementwise(op, made, operand(b, second, dtype))
+        return b.cast(b.add(operand(b, x, dtype), made), b.out.dtype)
+
+    return lower
+
+
+addcmul, addcdiv = adding("mul"), adding("div")
+
+
+def lerp(b: Builder, start: Tensor, end: Tensor, weight: Any) -> Tensor:
+    """From the nearer of both ends on, as torch."""
+    dtype, shape = wide_dtype(b), b.out.shape
+    x, y, share = (operand(b, each, dtype) for each in (start, end, weight))
+    apart = b.sub(y, x)
+    is_nearer = b.lt(b.abs(share), b.constant(0.5, dtype, shape))
+    below = b.add(x, b.mul(share, apart))
+    above = b.sub(y, b.mul(apart, b.sub(b.constant(1, dtype, shape), share)))
+    return b.cast(b.select(is_nearer, below, above), b.out.dtype)
 
 
 def reversed_sub(b: Builder, x: Tensor, y: Any, alpha: Any = 1) -> Tensor:
@@ -262,6 +285,25 @@ def hardtanh(b: Builder, x: Tensor, lowest: float = -1, highest: float = 1) -> T
     )
 
 
+def hardsigmoid(b: Builder, x: Tensor) -> Tensor:
+    return b.div(hardtanh(b, b.add(x, 3), 0, 6), 6)
+
+
+def hardswish(b: Builder, x: Tensor) -> Tensor:
+    return b.div(b.mul(x, hardtanh(b, b.add(x, 3), 0, 6)), 6)
+
+
+def softplus(b: Builder, x: Tensor, beta: float = 1, threshold: float = 20) -> Tensor:
+    scaled = b.mul(x, beta) if beta != 1 else x
+    made = b.log1p(b.exp(scaled))
+    made = b.div(made, beta) if beta != 1 else made
+    return b.select(b.gt(scaled, b.number(threshold, x.dtype, x.shape)), x, made)
+
+
+def mish(b: Builder, x: Tensor) -> Tensor:
+    return b.mul(x, b.tanh(softplus(b, x)))
+
+
 def leaky_relu(b: Builder, x: Tensor, slope: float = 0.01) -> Tensor:
     return b.select(b.gt(x, b.constant(0, x.dtype, x.shape)), x, b.mul(x, slope))
 
@@ -274,7 +316,7 @@ def elu(
 
 
 def fma(b: Builder, x: Tensor, y: Tensor, z: Tensor) -> Tensor:
-    dtype = "f32" if b.out.dtype in HALVES else b.out.dtype
+    dtype = wide_dtype(b)
     product = b.mul(operand(b, x, dtype), operand(b, y, dtype))
     return b.cast(b.add(product, operand(b, z, dtype)), b.out.dtype)
 

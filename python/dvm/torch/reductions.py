@@ -203,6 +203,18 @@ def log_softmax(b: Builder, x: Tensor, axis: int, half_to_float: bool = False) -
     return b.cast(b.sub(apart, b.broadcast(b.log(total), x.shape)), b.out.dtype)
 
 
+def logsumexp(b: Builder, x: Tensor, axes: list[int], keepdim: bool = False) -> Tensor:
+    """Of the powers less the greatest, which may be infinite and is left where it is then."""
+    wide = b.wide(b.cast(x, b.out.dtype))
+    if not axes:
+        return b.cast(wide, b.out.dtype)
+    most = b.reduce("max_or_lowest", wide, axes)
+    zero = b.constant(0, wide.dtype, most.shape)
+    most = b.select(b.isinf(most), zero, most)
+    total = b.reduce("sum", b.exp(b.sub(wide, b.broadcast(most, x.shape))), axes)
+    return kept(b, b.cast(b.add(b.log(total), most), b.out.dtype), axes, keepdim)
+
+
 def softmax_backward(b: Builder, grad: Tensor, output: Tensor, axis: int, dtype: Any) -> Tensor:
     grad, output = b.wide(grad), b.wide(output)
     if grad.rank == 0:

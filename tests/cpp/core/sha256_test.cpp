@@ -5,6 +5,9 @@
 
 #include <random>
 #include <string>
+#include <vector>
+
+#include "core/file/sha256_blocks.h"
 
 namespace dvm::core {
 namespace {
@@ -41,6 +44,20 @@ TEST(Sha256, PiecesOfAnyLength) {
       at += piece;
     }
     ASSERT_EQ(hash.finish(), sha256(bytes)) << size;
+  }
+}
+
+TEST(Sha256, TheInstructionsOfTheProcessorDoAsTheTextSays) {
+  std::mt19937_64 random(2);
+  for (size_t count = 0; count < 40; ++count) {
+    std::vector<std::byte> blocks(64 * count);
+    for (std::byte& byte : blocks) byte = static_cast<std::byte>(random());
+    Sha256State one;
+    for (uint32_t& word : one) word = static_cast<uint32_t>(random());
+    Sha256State other = one;
+    sha256_blocks_plain(one, blocks.data(), count);
+    sha256_blocks()(other, blocks.data(), count);
+    ASSERT_EQ(one, other) << count;
   }
 }
 

@@ -234,6 +234,14 @@ ROWS: dict[str, Samples] = {
     "aten.hardtanh.default": Samples(each(lambda s: (s.x,), lambda s: (s.x, -0.5, 2.0))),
     "aten.leaky_relu.default": Samples(each(lambda s: (s.x,), lambda s: (s.x, 0.2))),
     "aten.elu.default": Samples(each(lambda s: (s.x,), lambda s: (s.x, 1.5, 1.1))),
+    "aten.softplus.default": Samples(each(lambda s: (s.x,), lambda s: (s.x, 2, 0.5))),
+    "aten.mish.default": Samples(each(lambda s: (s.x,)), FLOATS),
+    "aten.hardsigmoid.default": Samples(each(lambda s: (s.x,)), FLOATS),
+    "aten.hardswish.default": Samples(each(lambda s: (s.x,)), FLOATS),
+    "aten.lerp.Scalar": Samples(
+        each(lambda s: (s.x, s(s.n), 0.25), lambda s: (s.x, s.x, 2)), FLOATS
+    ),
+    "aten.lerp.Tensor": Samples(each(lambda s: (s.x, s(s.m, 1), s(s.n))), FLOATS),
     "aten.gelu.default": Samples(each(lambda s: (s.x,), lambda s: (s.x, {"approximate": "tanh"}))),
     **{
         f"aten.where.{kind}": Samples(
@@ -258,6 +266,13 @@ ROWS: dict[str, Samples] = {
     "aten.clamp_min.default": Samples(lambda s: [(s.x, 0)], (*FLOATS, *INTEGERS)),
     "aten.addcmul.default": Samples(
         lambda s: [(s.x, s(s.n), s(s.m, 1)), (s.x, s.x, s.x, {"value": 2})], (*FLOATS, *INTEGERS)
+    ),
+    "aten.addcdiv.default": Samples(
+        lambda s: [
+            (s.x, s(s.n), s(s.m, s.n, low=1, high=9)),
+            (s.x, s.x, s(s.m, s.n, low=1, high=9), {"value": 2}),
+        ],
+        FLOATS,
     ),
     "prims.fma.default": Samples(lambda s: [(s.x, s.x, s.x)], FLOATS[:2]),
     "prims.convert_element_type.default": Samples(lambda s: [(s.x, dtype) for dtype in ALL], ALL),

@@ -22,20 +22,31 @@ UNARY_TEXT = """
     cos tan asin acos atan sinh cosh tanh asinh acosh atanh erf sigmoid rsqrt square round
     sign logical_not bitwise_not isnan isinf relu silu numel detach is_floating_point
     is_tensor dim contiguous float double half int long bool short char byte
+    arccos arccosh arcsin arcsinh arctan arctanh deg2rad fix frac hardsigmoid hardswish isfinite
+    isneginf isposinf isreal log_sigmoid mish negative rad2deg relu6 selu sgn sinc special_entr
+    special_erf special_exp2 special_expit special_expm1 special_log1p special_ndtr special_sinc
 """
 UNARY = UNARY_TEXT.split()
 BINARY_TEXT = """
     mul multiply maximum minimum fmax fmin atan2 hypot logaddexp bitwise_and bitwise_or
     bitwise_xor logical_and logical_or logical_xor eq ne lt le gt ge remainder fmod
-    true_divide floor_divide
+    true_divide floor_divide arctan2 copysign heaviside logaddexp2 nextafter xlogy float_power
+    special_xlog1py special_xlogy
 """
 BINARY = BINARY_TEXT.split()
 NUMBERS_TOO_TEXT = """
-    mul multiply eq ne lt le gt ge remainder fmod true_divide floor_divide
+    mul multiply eq ne lt le gt ge remainder fmod true_divide floor_divide greater greater_equal
+    less less_equal not_equal copysign xlogy float_power special_xlog1py special_xlogy
 """
 NUMBERS_TOO = NUMBERS_TOO_TEXT.split()
 AXES = ("", "0", "-1", "(0, 1)", "1, True", "dim=0, keepdim=True", "(-1,), keepdim=True")
+LOSSES = ("y", "y, 0", "y, 1", "y, 2", "x")
 ONE_AXIS = ("", "0", "-1, True", "dim=1, keepdim=True")
+
+#: weights of an attention of two heads and width 4: in, its bias, out, its bias
+ATTENTION = "bias.repeat(3)[:, None] * bias / 8, bias.repeat(3), bias[:, None] * bias / 8, bias"
+#: two norms and what is between them, behind an attention's
+FORWARD = "bias, bias, bias, bias, bias[:, None] * bias / 8, bias, bias[:, None] * bias / 8, bias"
 
 #: name -> what comes behind the first operand, for each sample
 ARGUMENTS: dict[str, tuple[str, ...]] = {
@@ -85,9 +96,43 @@ ARGUMENTS: dict[str, tuple[str, ...]] = {
     ),
     "masked_fill": ("mask, 2", "mask, 0.5", "mask_row, -1", "mask, scalar", "mask, real"),
     "gelu": ("", "approximate='tanh'"),
+    **dict.fromkeys(("celu", "elu"), ("", "0.5", "alpha=2.0")),
+    **dict.fromkeys(("hardshrink", "softshrink"), ("", "0.25")),
+    "hardtanh": ("", "0, 6", "-0.5, 0.5", "min_val=-2.0"),
+    "softplus": ("", "2", "1, 0.5", "beta=0.5, threshold=1"),
+    "prelu": ("row[:1].abs()", "row", "row5", "y.new_full((1,), 0.5)"),
+    "threshold": ("0.5, 2", "0, -1.0"),
+    **dict.fromkeys(("logit", "special_logit"), ("", "0.25")),
+    "nan_to_num": ("", "1.0", "nan=2.0, posinf=3.0", "0.0, 1.0, -1.0"),
+    "isclose": ("y", "row", "y, 0.5", "x, equal_nan=True", "other"),
+    "lerp": ("y, 0.25", "y, 0.75", "row, scalar", "y, column", "y, number", "x, real"),
+    **dict.fromkeys(
+        ("addcdiv", "addcmul"), ("y, row", "y, y, value=2", "row, column", "scalar, y, value=0.5")
+    ),
+    **dict.fromkeys(("mse_loss", "l1_loss", "soft_margin_loss"), LOSSES),
+    "smooth_l1_loss": (*LOSSES, "y, 1, 0.5", "y, beta=2.0"),
+    "huber_loss": (*LOSSES, "y, 1, 0.5", "y, delta=2.0"),
+    "kl_div": (*LOSSES, "y.abs(), log_target=True", "row, 2"),
+    "binary_cross_entropy_with_logits": (
+        "y.sigmoid(), None, None, 1",
+        "y.sigmoid(), row, None, 2",
+        "y.sigmoid(), None, row, 0",
+        "y.sigmoid(), reduction=1",
+    ),
+    "hinge_embedding_loss": ("y.sign(), 1.0, 0", "y.sign(), 0.5", "y.sign(), reduction=2"),
+    "margin_ranking_loss": ("y, x.sign()", "y, y.sign(), 0.5, 0", "row, x.sign(), 0.5, 2"),
     "leaky_relu": ("", "0.2", "negative_slope=0.3"),
     **dict.fromkeys(("sum", "mean"), (*AXES, "dtype=torch.float64", "0, dtype=torch.float32")),
     **dict.fromkeys(("amax", "amin"), AXES),
+    "prod": (
+        "",
+        "0",
+        "-1, True",
+        "dim=1, keepdim=True",
+        "dtype=torch.float64",
+        "0, dtype=torch.float32",
+    ),
+    "logsumexp": ("0", "-1, True", "(0, 1)", "dim=1, keepdim=True"),
     **dict.fromkeys(("any", "all"), AXES),
     **dict.fromkeys(("max", "min"), (*ONE_AXIS, "y", "row")),
     **dict.fromkeys(("argmax", "argmin"), ONE_AXIS),
@@ -205,6 +250,16 @@ EXPRESSIONS: dict[str, tuple[str, ...]] = {
         "f(heads.expand(-1, -1, -1, -1), heads, heads, enable_gqa=True)",
         "f(*(torch.ones(2, n, 3, 4) * x[0, 0] for n in (4, 2, 2)), enable_gqa=True)",
     ),
+    "_native_multi_head_attention": (
+        f"[f(h, h, h, 4, 2, {ATTENTION}) for h in [heads[0]]][0]",
+        f"[f(h, h, h, 4, 2, {ATTENTION}, None, False) for h in [heads[0]]][0]",
+        f"[f(h, h, h, 4, 1, {ATTENTION}, None, True, False) for h in [heads[1]]][0]",
+    ),
+    "_transformer_encoder_layer_fwd": (
+        f"f(heads[0], 4, 2, {ATTENTION}, True, False, 0.1, {FORWARD})",
+        f"f(heads[0], 4, 2, {ATTENTION}, False, False, 0.1, {FORWARD})",
+        f"f(heads[1], 4, 1, {ATTENTION}, True, True, 0.1, {FORWARD})",
+    ),
     "layer_norm": (
         "f(x, (5,), row5, row5 + 1)",
         "f(x, [5])",
@@ -319,12 +374,41 @@ EXPRESSIONS: dict[str, tuple[str, ...]] = {
     "autocast": ("(f('cpu', torch.bfloat16), x + 1)[1]",),
     "is_autocast_enabled": ("(f('cpu'), x + 1)", "(f(), x + 1)", "(f('cuda'), x + 1)"),
     "is_contiguous": ("(f(x), x + 1)",),
-    "clamp_min": ("f(x, 1)",),
-    "clamp_max": ("f(x, 1)",),
+    **dict.fromkeys(("clamp_min", "clamp_max", "clamp_min_", "clamp_max_"), ("f(x, 1)",)),
+    "glu": (
+        "f(torch.cat([x, y], 1))",
+        "f(torch.cat([x, y]), 0)",
+        "f(x, 1)",
+        "f(heads)",
+        "f(heads.transpose(1, 3), 1)",
+    ),
+    "nll_loss_nd": (
+        "f(x, places1[:, 0], None, 1)",
+        "f(x, x[:, 0].long().clamp(0, 1), row, 2)",
+        "f(x, x[:, 0].long() % x.shape[1], None, 0, 1)",
+        "f(cube.transpose(0, 1), cube[0].long() * 0, None, 1)",
+    ),
+    "cross_entropy_loss": (
+        "f(x, places1[:, 0], None, 1)",
+        "f(x, places1[:, 1], row, 0)",
+        "f(x, x[:, 0].long() % x.shape[1], None, 2, 1)",
+        "f(x, x[:, 0].long(), None, 1, -1)",
+        "f(x, y.softmax(1), None, 1)",
+        "f(x, x[:, 0].long() % x.shape[1], None, 1, -100, 0.1)",
+    ),
+    "group_norm": (
+        "f(x, 1, row5, row5 + 1)",
+        "f(cube.new_ones(2, 6, 3) * x[0, 0], 3)",
+        "f(torch.cat([heads, heads]).transpose(1, 3), 2, eps=0.1)",
+        "f(x.transpose(0, 1), 1, None, row, 1e-3, False)",
+    ),
     "item": ("x.sum().item()", "(x > 1).sum().item() + 1", "(x.sum() > 0).item()"),
     "permute": ("f(x, (1, 0))", "f(cube, (2, 0, 1))", "f(cube, dims=(0, -1, 1))"),
 }
 METHOD_EXPRESSIONS = {
+    "float_power_": ("x.double().float_power_(2)", "x.double().float_power_(y)"),
+    "addmm_": ("x.addmm_(y @ y.t(), y, beta=0.5)", "(x @ weight.t()).addmm_(x, weight.t())"),
+    "baddbmm_": ("cube.baddbmm_(cube @ cube.transpose(1, 2), cube * 2, alpha=0.5)",),
     "where": ("x.where(mask, y)", "x.where(mask, 2)", "x.where(x > 1, row)"),
     "permute": (
         "x.permute(1, 0)",

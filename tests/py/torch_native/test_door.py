@@ -92,6 +92,20 @@ def test_calls_that_keep_gradients_go_through_torch() -> None:
     assert stats_of(made).hits >= 1
 
 
+@pytest.mark.usefixtures("captures_at_its_cost")
+def test_calls_go_through_torch_once_they_have_paid_for_it(monkeypatch) -> None:
+    made, x = dvm.compile(Net()), torch.rand(5, 4)
+    captured = object.__getattribute__(made, "call")
+    for _ in range(4):
+        made(x).sum().backward()
+    assert captured._traced is None
+    assert captured._spent > 0
+    monkeypatch.setattr(type(captured), "price", captured._spent)
+    torch.testing.assert_close(made(x), made.original(x), rtol=1e-3, atol=1e-4)
+    assert captured._traced is not None
+    assert type(captured).price > captured._spent  # what this one took
+
+
 def test_calls_that_are_refused_go_through_torch_and_others_do_not() -> None:
     made = dvm.compile(Net().eval())
     x = torch.rand(5, 4)

@@ -58,3 +58,25 @@ def test_results_lie_as_torch_lays_them() -> None:
                 assert not found, f"{seed}: {found}"
         hits += compiled.stats.hits
     assert hits > 2 * PROGRAMS
+
+
+def test_what_torch_has_made_keeps_its_strides_when_it_is_written() -> None:
+    """Of tensors without elements, or with axes of one, they do not follow from an order."""
+
+    def program(x: torch.Tensor) -> Any:
+        y = x.flip(0)
+        y.mul_(0.5)
+        return y, y[1:], y + 1
+
+    compiled = dvm.compile(program)
+    with torch.no_grad(), dvm.stance("force_capture"):
+        for rows, columns in ((3, 4), (2, 4), (0, 4), (1, 4), (3, 1), (3, 0)):
+            for make in (sliced, torch.zeros, lambda size: torch.zeros(*size[::-1]).t()):
+                found = observe(compiled, [make((rows, columns))])
+                wanted = observe(program, [make((rows, columns))])
+                assert not (text := found.difference(wanted)), text
+    assert compiled.stats.fallbacks == 0
+
+
+def sliced(size: tuple[int, int]) -> torch.Tensor:
+    return torch.zeros(2 * size[0] + 1, 2 * size[1] + 1)[1::2, 1::2]

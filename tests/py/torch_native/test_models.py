@@ -8,6 +8,7 @@ import pytest
 import torch
 
 import dvm
+from torch_door.models import Mobilenet
 from torch_native.families import FAMILIES
 from torch_native.observing import observe
 
@@ -44,3 +45,16 @@ def state_behind(module: torch.nn.Module, given: tuple[object, ...], seed: int) 
     after = torch.get_rng_state()
     torch.set_rng_state(before)
     return after
+
+
+def test_only_convolutions_of_a_mobilenet_are_calls_of_torchs_own() -> None:
+    module = Mobilenet().eval()
+    compiled = dvm.compile(lambda x: module(x))
+    with torch.no_grad(), dvm.stance("force_capture"):
+        for batch in (2, 2, 3):
+            x = torch.rand(batch, 3, 12, 10)
+            assert not (text := observe(compiled, [x]).difference(observe(module, [x]))), text
+    convolutions = sum(isinstance(each, torch.nn.Conv2d) for each in module.modules())
+    stats = compiled.stats
+    assert (stats.captures, stats.hits, stats.fallbacks) == (1, 2, 0)
+    assert stats.opaque == convolutions * stats.hits

@@ -245,3 +245,27 @@ def test_a_module_is_captured_once_for_all_sizes(name: str) -> None:
     assert stats.fallbacks == 0, compiled.fallback_reasons
     assert stats.captures <= 2, compiled.why_recompiled()
     assert stats.hits == stats.calls - stats.captures
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_an_encoder_with_padding_keeps_its_nested_tensors() -> None:
+    """They are torch's own between its calls; masks that do not begin on the left are a path."""
+    layer = nn.TransformerEncoderLayer(WIDTH, 2, 16, batch_first=True)
+    module = nn.TransformerEncoder(layer, 2).eval()
+
+    def program(x: torch.Tensor, padding: torch.Tensor) -> Any:
+        made = module(x * 2, src_key_padding_mask=padding)
+        return made + 1, made.shape
+
+    program(draw(1, 2, WIDTH), torch.zeros(1, 2, dtype=torch.bool))  # torch warns of it once
+    compiled = dvm.compile(program)
+    for turn in range(2):
+        for batch, length in ((2, 5), (3, 6), (2, 7), (1, 4)):
+            padding = torch.zeros(batch, length, dtype=torch.bool)
+            padding[0, 0 if turn and batch == 3 else length - 1 :] = True
+            padding[0, 1:2] = False
+            given = [draw(batch, length, WIDTH), padding]
+            found = observe(compiled, given).difference(observe(program, given))
+            assert not found, found
+    assert compiled.stats.fallbacks == 0, compiled.fallback_reasons
+    assert compiled.stats.captures == 2, compiled.why_recompiled()

@@ -203,7 +203,7 @@ class Adopted(ObjectPart):
 
     def _part(self, step: str, base: int, index: Any, seen: Any, external: bool = True) -> Unread:
         """A part of a container; text and truths in one that the path computed stay open."""
-        self.program.check_time()
+        self.program.deadline.check()
         value: list[Abstract] = []
         is_open = not external and type(seen) in (str, bytes, bool)
 

@@ -49,6 +49,8 @@ from dvm.magpy_capture.values.kinds import (
 
 #: Classes of which a path never stands for one object alone.
 VARYING = frozenset({int, float, complex, str, bytes, tuple, list, dict})
+#: those of them that have a row of their own
+CONTAINERS = frozenset({tuple, list, dict})
 
 
 class Objects(ObjectPart):
@@ -60,6 +62,8 @@ class Objects(ObjectPart):
         self.reached: dict[int, Abstract] = {}  # id of a mutable object -> its value
         self._reached_registers: dict[int, int] = {}
         self.snapshots = snapshots  # id of a container -> its content at first sight
+        # ids of classes of Python of which an object was met that is nothing but its attributes
+        self._plain: set[int] = set()
 
     def reach(self, fetch: Callable[[], int], seen: Any, name: Any = None) -> Abstract:
         """The value of an object of the caller, found by `fetch` on every call.
@@ -68,11 +72,11 @@ class Objects(ObjectPart):
         guarded together.
         """
         seen = self.record.as_it_came(seen)
-        if type(seen) is _dvm.Dropped:  # an item of a container that it held before
+        kind = type(seen)
+        if kind is _dvm.Dropped:  # an item of a container that it held before
             raise refuse(reasons.OBJECT_TELLS_END)
-        if not (type(seen) in VARYING or is_plain_array(seen)) and self._is_fixed(
-            seen, name is not None
-        ):
+        varies = kind in VARYING or id(kind) in self._plain or is_plain_array(seen)
+        if not varies and self._is_fixed(seen, name is not None):
             if name is not None:
                 self.program.guard_name(name[0], name[1], seen)
             else:
@@ -121,11 +125,17 @@ class Objects(ObjectPart):
 
         sizes: of an array of which nothing else is unknown.
         """
-        self.program.check_time()
+        self.program.deadline.check()
         kind = type(seen)
         if kind in (int, float, complex):
             self.program.guard_type(register, seen)
             return Host(register, seen, made=not external)
+        if id(kind) in self._plain:
+            self.program.guard_type(register, seen)
+            return Instance(kind, register=register, object=seen)
+        if kind in CONTAINERS:
+            self.program.guard_type(register, seen)
+            return self._adopted(ADOPTS[id(kind)], register, seen, external)
         if fits_graph(seen):
             self.program.guard("guard_signature", register, seen, key=(register,))
             self.graph.meet(library_of(seen))
@@ -178,6 +188,8 @@ class Objects(ObjectPart):
             self.program.guard("guard_value", register, set(items), key=(register,))
             return SetValue(set(items), register, object=seen)
         if self.is_plain_instance(seen):
+            self.program.kept.append(kind)
+            self._plain.add(id(kind))
             return Instance(kind, register=register, object=seen)
         if is_array(seen):
             return self._adopted(ADOPTS[id(library_of(seen).array)], register, seen, external)

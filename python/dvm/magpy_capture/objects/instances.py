@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import types
-from typing import Any
+from typing import Any, NamedTuple
 
 from dvm import _dvm, classes, reasons
 from dvm.classes import is_mutable_class, mro_of, names_in
@@ -42,6 +42,24 @@ BOUND = (types.FunctionType, _dvm.Compiled, functools._lru_cache_wrapper)
 CALLED = (*BOUND, *SLOTS, staticmethod, classmethod)
 
 
+class LookUp(NamedTuple):
+    """What the classes of an object give where a name is looked up in it.
+
+    getter: their `__getattribute__` in Python, if it is asked and it is known what it finds.
+    found: under the name itself. field: the place in a named tuple of which that tells.
+    is_data: whether that is a data descriptor, which comes before what the object itself has.
+    finder: their `__getattr__`, where nothing is found and it is known what that gives.
+    is_constant: whether the user vouches that no object ever rebinds the name.
+    """
+
+    getter: Any
+    found: Any
+    field: int | None
+    is_data: bool
+    finder: Any
+    is_constant: bool
+
+
 class Instances(ObjectPart):
     """What attributes of instances are by the default rules of the language."""
 
@@ -50,6 +68,8 @@ class Instances(ObjectPart):
     def __init__(self) -> None:
         # Not kept by the instances, which these refer to: both would outlive the lowering.
         self._own: dict[Instance, OwnDict] = {}
+        self._look_ups: dict[tuple[int, str], LookUp] = {}  # by the id of a class, and a name
+        self._guarded: set[tuple[int, str]] = set()  # names in classes, likewise
 
     def content_of(self, value: Abstract, *methods: str) -> Abstract:
         """The container that an object is, for C code that runs these methods of it.
@@ -89,19 +109,15 @@ class Instances(ObjectPart):
             return resolve(value)
         if base.cls is functools.partial and name in ("func", "args", "keywords"):
             return self.read(base, name, "getattr", seen)
-        getter = class_attribute(base.cls, "__getattribute__")
-        self.guard_class(base.cls, "__getattribute__", getter)
-        is_known = self.has_meaning(getter)
-        if not is_known and getter is not inherited(base.cls, "__getattribute__"):
-            raise refuse(reasons.ATTRIBUTE_OBJECT_OWN_GETATTRIBUTE, name)
-        for cls in mro_of(base.cls):
-            if self.ledger.stored("attribute", cls, name) is not None:
-                raise refuse(reasons.CLASS_ATTRIBUTE_PROGRAM_SET, name)
-        found = class_attribute(base.cls, name)
-        self.guard_descriptor(found)
-        if is_known and not isinstance(found, CALLED) and name not in ("__class__", "__dict__"):
+        if self.ledger.stores:
+            self._refuse_if_set(base.cls, name)
+        look = self._look_ups.get((id(base.cls), name))
+        if look is None:
+            look = self._look_ups[id(base.cls), name] = self._look_up(base.cls, name)
+        found = look.found
+        if look.getter is not None:
             self.guard_class(base.cls, name, found)
-            return self.looked_up(getter, base, name, seen)
+            return self.looked_up(look.getter, base, name, seen)
         if name == "__class__":
             self.guard_class(base.cls, name, found)
             return Literal(base.cls)
@@ -112,27 +128,25 @@ class Instances(ObjectPart):
             return self._own[base]
         if name == "lock" and base.cls is functools.cached_property:
             return CacheLock()
-        if (place := field_of(found)) is not None and isinstance(base.content, Sequence):
+        if look.field is not None and isinstance(base.content, Sequence):
             self.guard_class(base.cls, name, found)
-            return resolve(base.content.elements[place])
+            return resolve(base.content.elements[look.field])
         if base.register < 0:
             return self.class_value(base, found, name, seen)
-        if hasattr(type(found), "__set__"):  # a data descriptor: a slot
+        if look.is_data:
             if not isinstance(found, types.MemberDescriptorType):
                 raise refuse(reasons.ATTRIBUTE_KIND, name, classes.name_of(type(found)))
             self.guard_class(base.cls, name, found)
             return self.read(base, name, "getattr", seen)
         own = own_attribute(base.object, name)
-        if found is MISSING is own:
-            finder = class_attribute(base.cls, "__getattr__")
-            if self.has_meaning(finder):
-                self.guard_class(base.cls, "__getattr__", finder)
-                self.guard_class(base.cls, name, found)
-                self.program.guard("guard_lacks", base.register, name)
-                return self.looked_up(finder, base, name, seen)
+        if look.finder is not None and own is MISSING:
+            self.guard_class(base.cls, "__getattr__", look.finder)
+            self.guard_class(base.cls, name, found)
+            self.program.guard("guard_lacks", base.register, name)
+            return self.looked_up(look.finder, base, name, seen)
         if found is MISSING or own is not MISSING:
             self.guard_class(base.cls, name, found)
-            if is_constant_of(base.cls, name) and is_constant(seen):
+            if look.is_constant and is_constant(seen):
                 self.program.guard_is(base.register, base.object)
                 return Literal(seen)
             # The program may have written it since: a default of the class may have been read.
@@ -140,6 +154,32 @@ class Instances(ObjectPart):
             return self.read(base, name, "getattr" if hidden else "attribute", seen)
         self.program.guard("guard_lacks", base.register, name)
         return self.class_value(base, found, name, seen)
+
+    def _look_up(self, cls: type, name: str) -> LookUp:
+        """What the classes of an object have for that, as it is guarded where it counts."""
+        self.program.kept.append(cls)
+        getter = class_attribute(cls, "__getattribute__")
+        self.guard_class(cls, "__getattribute__", getter)
+        is_known = self.has_meaning(getter)
+        if not is_known and getter is not inherited(cls, "__getattribute__"):
+            raise refuse(reasons.ATTRIBUTE_OBJECT_OWN_GETATTRIBUTE, name)
+        found = class_attribute(cls, name)
+        self.guard_descriptor(found)
+        is_plain = isinstance(found, CALLED) or name in ("__class__", "__dict__")
+        finder = class_attribute(cls, "__getattr__") if found is MISSING else None
+        return LookUp(
+            getter if is_known and not is_plain else None,
+            found,
+            field_of(found),
+            hasattr(type(found), "__set__"),
+            finder if self.has_meaning(finder) else None,
+            is_constant_of(cls, name),
+        )
+
+    def _refuse_if_set(self, cls: type, name: str) -> None:
+        for each in mro_of(cls):
+            if self.ledger.stored("attribute", each, name) is not None:
+                raise refuse(reasons.CLASS_ATTRIBUTE_PROGRAM_SET, name)
 
     @staticmethod
     def has_meaning(finder: Any) -> bool:
@@ -208,6 +248,11 @@ class Instances(ObjectPart):
         return cls
 
     def guard_class(self, cls: type, name: str, found: Any) -> None:
+        """What the class has under the name is this, on every call."""
+        if (id(cls), name) in self._guarded:
+            return
+        self.program.kept.append(cls)
+        self._guarded.add((id(cls), name))
         holder = self._shared_holder(cls, name)
         if holder is not None:
             self.program.guard_name(holder, name, found)
@@ -336,6 +381,8 @@ class Instances(ObjectPart):
 
     def set_of_function(self, base: Abstract, name: str) -> Abstract | None:
         """What the program has set as this attribute of a function."""
+        if not self.ledger.stores:
+            return None
         change = self.ledger.stored("attribute", self.own_function(base), name)
         return resolve(change.value) if change is not None else None
 

@@ -15,8 +15,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dvm import _dvm, reasons
-from dvm.magpy_capture.libraries import LIBRARIES, library_of
+from dvm.magpy_capture.libraries import LIBRARIES, is_array, library_of
 from dvm.magpy_capture.library import DTYPES, Array, Library
+from dvm.magpy_capture.path import numbers
 from dvm.magpy_capture.path.layer import PathPart
 from dvm.magpy_capture.path.spec import refuse
 
@@ -68,7 +69,7 @@ class Segment:
 class Graphs(PathPart):
     """The path's graph with value numbering, and its segments."""
 
-    needs = "program varying"
+    needs = "program settled varying"
 
     def __init__(self, modes: Modes) -> None:
         self.native = _dvm.Graph()
@@ -172,19 +173,27 @@ class Graphs(PathPart):
         sizes: of its axes, where they are known; else each gets a symbol of its own.
         """
         self.meet(library_of(array))
+        # `array` may stand for others of its kind
+        kept: Any = self.settled.value_of(register) if self.settled.is_settled(register) else None
+        is_settled = is_array(kept)
+        if is_settled:
+            sizes = [self.size(int(n)) for n in kept.shape]
         if sizes is None:
             symbols = {axis: self.symbol() for axis in order}
             stored = list(symbols.values())
         else:
             symbols, stored = {}, [sizes[axis] for axis in order]
-        value = self.native.input(
-            DTYPES[library_of(array).dtype_of(array)], stored, at=self.program.at
-        )
+        dtype = DTYPES[library_of(array).dtype_of(array)]
+        if is_settled:
+            name = self.settled.keep(register, kept, order)
+            given = value = self.native.named_tensor(dtype, stored, name, at=self.program.at)
+        else:
+            given, value = self._given_value(register, dtype, stored, order)
         self._record("input", (), value)
         for axis, symbol in symbols.items():
             self.program.symbol_homes[str(symbol)] = (register, axis)
             self.symbol_values[str(symbol)] = array.shape[axis]
-            self._input_of[str(symbol)] = value
+            self._input_of[str(symbol)] = given
         if list(order) != sorted(order):
             register = self.program.step(
                 "call",
@@ -194,6 +203,38 @@ class Graphs(PathPart):
             )
         self._homes[value] = register
         return value
+
+    def _given_value(
+        self, register: int, dtype: str, stored: SequenceOf[_dvm.Dim], order: SequenceOf[int]
+    ) -> tuple[int, int]:
+        """An input, and its value; that of a file has its axes as the program does."""
+        if not self.settled.is_saved or list(order) == sorted(order):
+            given = self.native.input(dtype, stored, at=self.program.at)
+            return given, given
+        shape = [stored[order.index(axis)] for axis in range(len(order))]
+        given = self.native.input(dtype, shape, at=self.program.at)
+        self._homes[given] = register
+        return given, self.native.transpose(given, list(order), at=self.program.at)
+
+    def symbol_of_int(self, kind: str, register: int, seen: int, low: int) -> _dvm.Dim:
+        """A symbol for the int in a register."""
+        if abs(seen) >= 2**62:
+            raise refuse(reasons.SIZE, seen)
+        if self.settled.is_settled(register):
+            return self.native.size(seen)
+        if self.settled.is_saved and not self.settled.is_given(register):
+            size = numbers.size_of(self, register)
+            if size is not None:
+                return size
+        for name, home in self.program.int_homes.items():
+            if home == register:
+                return self.program.int_dims[name]
+        name = f"{kind}{len(self.program.int_homes)}"
+        self.program.int_homes[name] = register
+        self.symbol_values[name] = seen
+        self.program.int_sizes[register] = self.native.symbol(name, lo=low)
+        self.program.int_dims[name] = self.program.int_sizes[register]
+        return self.program.int_dims[name]
 
     def meet(self, library: Library) -> None:
         """A path has arrays of one library: its rules, and its arrays as results."""
@@ -206,6 +247,19 @@ class Graphs(PathPart):
             self.modes = self._outer_modes = SILENT
 
     def scalar_value(self, dtype: str, register: int) -> int:
+        """The number in a register, of rank 0."""
+        if not self.settled.is_saved:
+            return self.given_scalar(dtype, register)
+        known = self.settled.value_of(register)
+        if self.settled.is_settled(register) and known is not _dvm.MISSING:
+            return self.constant_value(dtype, known)
+        size = numbers.size_of(self, register) if dtype == "int64" else None
+        if size is not None:
+            return self.dim_value(dtype, size)
+        double = numbers.double_of(self, register) if dtype == "float64" else None
+        return self.given_scalar(dtype, register) if double is None else double
+
+    def given_scalar(self, dtype: str, register: int) -> int:
         def make() -> int:
             value = self.native.scalar(DTYPES[dtype], at=self.program.at)
             self._scalars[value] = register
@@ -425,6 +479,10 @@ class Graphs(PathPart):
         """Whether a Plan writes the value straight into another shape of it, if that leaves."""
         return value in self._shapeable or self.ops[value][0] == "broadcast"
 
+    def home_of(self, value: int) -> int:
+        """The register of an array that has the value."""
+        return self._homes[value]
+
     def is_home(self, value: int) -> bool:
         return value in self._homes
 
@@ -613,21 +671,13 @@ class Graphs(PathPart):
                 continue
             segment: Segment = step[1]
             outputs = list(dict.fromkeys(value for value, *_ in segment.outputs))
-            graph, scalars, unbound = self.native.extract(segment.inputs, outputs)
-            inputs = list(segment.inputs)
-            ints = [symbol for symbol in unbound if symbol in self.program.int_homes]
-            if len(unbound) > len(ints):
-                inputs += self._binders(unbound, inputs)
-                graph, scalars, _ = self.native.extract(inputs, outputs)
-            for symbol in ints:
-                graph.scalar("i64", size=self.program.int_dims[symbol])
+            graph, arrays, numbers = self.extracted(segment.inputs, outputs)
             by_output = sorted(segment.outputs, key=lambda output: outputs.index(output[0]))
             run = (
                 "run",
                 graph,
-                [self._homes[value] for value in inputs],
-                [self._scalars[value] for value in scalars]
-                + [self.program.int_homes[symbol] for symbol in ints],
+                arrays,
+                numbers,
                 [
                     (graph.outputs[outputs.index(value)], *rest, segment.targets.get(rest[0], -1))
                     for value, *rest in by_output
@@ -637,6 +687,26 @@ class Graphs(PathPart):
                 self.array_library.name,
             )
             self.program.steps.replace(index, run)
+
+    def extracted(
+        self, inputs: SequenceOf[int], outputs: SequenceOf[int], asked: Iterable[str] = ()
+    ) -> tuple[_dvm.Graph, list[int], list[int]]:
+        """What computes the outputs, and the registers of its arrays and of its numbers.
+
+        asked: symbols that it is to be told besides.
+        """
+        arrays = list(inputs)
+        graph, scalars, unbound = self.native.extract(arrays, outputs)
+        unbound = list(dict.fromkeys([*unbound, *asked]))
+        ints = [symbol for symbol in unbound if symbol in self.program.int_homes]
+        if len(unbound) > len(ints):
+            arrays += self._binders(unbound, arrays)
+            graph, scalars, _ = self.native.extract(arrays, outputs)
+        for symbol in ints:
+            graph.scalar("i64", size=self.program.int_dims[symbol])
+        numbers = [self._scalars[value] for value in scalars]
+        numbers += [self.program.int_homes[symbol] for symbol in ints]
+        return graph, [self._homes[value] for value in arrays], numbers
 
     def _binders(self, unbound: Iterable[str], present: list[int]) -> list[int]:
         """Inputs that the segment does not read, but whose sizes it needs."""

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from dvm.magpy_capture.path.loop_policy import LoopPolicy
     from dvm.magpy_capture.path.materialiser import Materialiser
     from dvm.magpy_capture.path.program import Program
+    from dvm.magpy_capture.path.settled import Settled
     from dvm.magpy_capture.path.sizes import Sizes
     from dvm.magpy_capture.path.varying import Varying
 
@@ -23,6 +24,7 @@ class PathPart(RecordingPart):
     materialiser: Materialiser
     program: Program
     ledger: Ledger
+    settled: Settled
     graph: Graphs
     sizes: Sizes
     varying: Varying

@@ -7,18 +7,17 @@ differ late share their beginning.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from collections.abc import Sequence as SequenceOf
 from typing import Any
 
 from dvm import _dvm, classes, reasons
 from dvm.magpy_capture.libraries import is_told
+from dvm.magpy_capture.path.deadline import Deadline
 from dvm.magpy_capture.path.layer import PathPart
 from dvm.magpy_capture.path.spec import (
     Location,
     NotCapturable,
-    OutOfTime,
     PathSpec,
     Step,
     Steps,
@@ -58,9 +57,6 @@ LONG_TEXT = 256
 
 #: In guards on names: the name must not exist.
 
-#: Events and elements between two looks at the clock, which costs a tenth of one of them.
-BETWEEN_CLOCKS = 16
-
 #: Exact types of which equal values are interchangeable.
 PINNED = (int, float, bool, str, bytes, complex, type(None), tuple, range, slice)
 
@@ -90,10 +86,9 @@ class Program(PathPart):
 
     needs = "materialiser"
 
-    def __init__(self, spec: PathSpec, deadline: float) -> None:
+    def __init__(self, spec: PathSpec, deadline: Deadline) -> None:
         self.spec = spec
-        self.deadline = deadline  # of this thread's time, in ns
-        self._asked = 0  # how often
+        self.deadline = deadline
         self.steps = Steps()
         self._makers: dict[int, Step] = {}  # register -> the step whose result it holds
         self._registers = 0
@@ -107,14 +102,9 @@ class Program(PathPart):
         ] = {}  # by id: of what only the recorded call has
         self.symbol_homes: dict[str, tuple[int, int]] = {}  # symbol -> (array's register, axis)
         self._dim_registers: dict[_dvm.Dim, int] = {}  # -> register of a Python int
+        self.int_sizes: dict[int, _dvm.Dim] = {}  # that registers hold as Python ints
         self.int_homes: dict[str, int] = {}  # symbol -> register of a Python int
         self.int_dims: dict[str, _dvm.Dim] = {}
-
-    def check_time(self) -> None:
-        """What is done for each event and each element asks this; to read a clock takes a while."""
-        self._asked += 1
-        if self._asked % BETWEEN_CLOCKS == 0 and time.thread_time_ns() > self.deadline:
-            raise OutOfTime
 
     # ---- steps
 
@@ -315,6 +305,7 @@ class Program(PathPart):
             return self.constant(dim.constant)
         if dim not in self._dim_registers:
             self._dim_registers[dim] = self._computed_dim(dim)
+            self.int_sizes[self._dim_registers[dim]] = dim
         return self._dim_registers[dim]
 
     def _computed_dim(self, dim: _dvm.Dim) -> int:

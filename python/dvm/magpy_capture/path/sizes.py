@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import operator
 
-from dvm import _dvm, reasons
+from dvm import _dvm
 from dvm.magpy_capture.path.layer import PathPart
-from dvm.magpy_capture.path.spec import refuse
 
 
 class Sizes(PathPart):
@@ -72,23 +71,11 @@ class Sizes(PathPart):
 
     def dim_of_int(self, register: int, seen: int) -> _dvm.Dim:
         """A computed or passed int as a size of either sign."""
-        return self._symbol_of_int("k", register, seen, -(2**62))
+        return self.graph.symbol_of_int("k", register, seen, -(2**62))
 
     def size_of_int(self, register: int, seen: int) -> _dvm.Dim:
         """A computed int that is not negative, as a size."""
-        return self._symbol_of_int("n", register, seen, 0)
-
-    def _symbol_of_int(self, kind: str, register: int, seen: int, low: int) -> _dvm.Dim:
-        if abs(seen) >= 2**62:
-            raise refuse(reasons.SIZE, seen)
-        for name, home in self.program.int_homes.items():
-            if home == register:
-                return self.program.int_dims[name]
-        name = f"{kind}{len(self.program.int_homes)}"
-        self.program.int_homes[name] = register
-        self.graph.symbol_values[name] = seen
-        self.program.int_dims[name] = self.graph.native.symbol(name, lo=low)
-        return self.program.int_dims[name]
+        return self.graph.symbol_of_int("n", register, seen, 0)
 
     def is_negative(self, dim: _dvm.Dim) -> bool:
         """Whether the size is below zero; where that is not plain, the path is for one answer."""

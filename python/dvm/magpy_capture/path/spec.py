@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -83,6 +84,14 @@ def refuse(row: Row, *parameters: object) -> NotCapturable:
     return NotCapturable(row(*parameters))
 
 
+@dataclass(frozen=True)
+class Example:
+    """The call that is saved: its arguments, by slot, and those of them, by name, that stay."""
+
+    arguments: Sequence[tuple[str, Any]]
+    pinned: frozenset[str] = frozenset()
+
+
 @dataclass
 class PathSpec:
     """One path: guards, compiled segments, host operations and effects, in order of execution.
@@ -90,6 +99,7 @@ class PathSpec:
     reason, reason_at: why it ends in a fallback, if it does, and where.
     refused_lines: lines at one of which the function itself was then, if they are its own.
     steps_before_loop: the steps, but for those of the loop in which it ends in a fallback.
+    example: the call that is saved, of a path for a file (settled.py).
     """
 
     target: str = "cpu"
@@ -100,6 +110,7 @@ class PathSpec:
     refused_lines: list[int] = field(default_factory=list)
     steps: list[Step] = field(default_factory=list)
     steps_before_loop: list[Step] | None = None
+    example: Example | None = None
     sizes: dict[str, int] = field(default_factory=dict)  # of symbols, in the recorded call
 
     @property

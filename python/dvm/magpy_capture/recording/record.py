@@ -29,7 +29,10 @@ class Record(RecordingPart):
 
     def seen(self, node: int) -> Any:
         """The object at a node, as it came."""
-        return self.as_it_came(self.nodes[node][4]) if node >= 0 else None
+        if node < 0:
+            return None
+        seen = self.nodes[node][4]
+        return self.came.get(id(seen), seen) if self.came else seen
 
     def has_kept(self, nodes: list[int]) -> bool:
         """Whether they still have their objects."""

@@ -287,6 +287,7 @@ class Arrays(TensorPart, Materialiser):
             loose=loose or base.loose,
             wants_gradient=base.wants_gradient and self.rules.keeps_gradients,
             strides=base.strides.seen_through(turned=loose or order != c_order(len(order))),
+            told=base.told,
         )
         if may_fail:
             self.value_of(made)

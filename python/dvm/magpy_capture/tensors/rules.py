@@ -38,7 +38,9 @@ class Rules(Protocol):
     def as_called(self, function: Any) -> Any:
         """The function of the host for a path to call, which may be elsewhere in the program."""
 
-    def given(self, name: str, arguments: list[Abstract]) -> list[Abstract]:
+    def given(
+        self, name: str, positional: list[Abstract], named: Named
+    ) -> tuple[list[Abstract], Named]:
         """Arguments of a function that has a meaning, as modes of the program change them."""
 
     def result_order(self, operands: SequenceOf[Tensor], rank: int) -> Order:

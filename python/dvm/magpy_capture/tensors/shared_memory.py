@@ -17,6 +17,11 @@ from dvm.magpy_capture.tensors.layer import TensorPart
 from dvm.magpy_capture.values import Host, Literal, Storage, Tensor
 
 
+def base_of(array: Array) -> Any:
+    """What an array is a view of, as it tells itself."""
+    return getattr(array, library_of(array).base, None)
+
+
 class SharedMemory(TensorPart):
     """The arrays of the caller that the program has met, and which of them share memory."""
 
@@ -128,20 +133,21 @@ class SharedMemory(TensorPart):
         owners = [library_of(array).owner_of(array) for array in arrays]
         if any(owner is None or owner is not owners[0] for owner in owners):
             return False
-        return all(array.base is None or library_of(array).place_of(array) for array in arrays)
+        return all(base_of(array) is None or library_of(array).place_of(array) for array in arrays)
 
     def joined(self, register: int, seen: Array, reach: Callable[..., Any]) -> Tensor:
         """An array of the caller as a view of the one whose memory it is, for others are too.
 
         reach: the value of an object of the caller.
         """
-        placed = None if seen.base is None else library_of(seen).place_of(seen)
+        library, base = library_of(seen), base_of(seen)
+        placed = None if base is None else library.place_of(seen)
         if placed is None:  # it is the owner, or was never asked for
             tensor = self.arrays.tensor_of_array(register, seen, external=True)
             self.meet(tensor)
             return tensor
-        key = ("getattr", register, "base")
-        owner = reach(lambda: self.program.step("getattr", register, "base", key=key), seen.base)
+        key = ("getattr", register, library.base)
+        owner = reach(lambda: self.program.step("getattr", register, library.base, key=key), base)
         shape, part = placed
         home = owner.storage.register
         tensor, made = owner, home
@@ -154,11 +160,12 @@ class SharedMemory(TensorPart):
         tensor = self.indexing.index(tensor, Literal(part))
         made = self.program.step("operator", "getitem", made, self.program.constant(part))
         self.program.guard("guard_view", register, made)
-        self.program.guard("guard_writeable", register, bool(seen.flags.writeable))
+        is_writeable = bool(library.is_writeable(seen))
+        self.program.guard("guard_writeable", register, is_writeable)
         for other in self._joint_registers:
             self.program.guard("guard_same", register, other, False)
         self._joint_registers.append(register)
-        tensor.host, tensor.object, tensor.writeable = register, seen, seen.flags.writeable
+        tensor.host, tensor.object, tensor.writeable = register, seen, is_writeable
         return tensor
 
     def apart(self, one: int, a: Any, two: int, b: Any) -> None:
@@ -174,7 +181,7 @@ class SharedMemory(TensorPart):
         if meet:
             if self._can_join(a, b):
                 self.wanted_joint |= {id(a), id(b)}
-            for array in (a, b, getattr(a, "base", None), getattr(b, "base", None)):
+            for array in (a, b, base_of(a), base_of(b)):
                 if any(array is known for _, known in self.opaque_arrays):
                     self.keep_on_host(array)
             raise refuse(reasons.SHARED_MEMORY_WRITTEN)

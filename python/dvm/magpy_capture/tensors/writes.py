@@ -50,7 +50,7 @@ class Writes(TensorPart):
         write.content = storage.content = self.updates.after(before, change)
         storage.version += 1
         storage.writes.append(write)
-        storage.uncounted += 1
+        storage.uncounted += t.told
         self.updates.part_writes.append(write)
 
     def after_write(self, t: Tensor, value: int, before: int) -> int:
@@ -106,7 +106,7 @@ class Writes(TensorPart):
         far have changed. views: gets those that it writes through.
         """
         self.updates.forgo(write.content)
-        write.view.storage.uncounted -= 1
+        write.view.storage.uncounted -= write.view.told
         place = self.place_of(write.view, write.view.storage, views)
         original = write.original
         if write.key >= 0:
@@ -133,7 +133,7 @@ class Writes(TensorPart):
         counted: whether the library counts it as one of the writes into the array.
         """
         if not counted and t.storage.external:
-            t.storage.uncounted -= 1
+            t.storage.uncounted -= t.told
         self.memory.may_write(t)
         self.rules.check_overlap(t, value)
         if self._is_copy(t, value):
@@ -151,7 +151,7 @@ class Writes(TensorPart):
         if t.storage.external:
             self.program.guard("guard_writeable", t.storage.register, True)
         t.storage.version += 1
-        t.storage.uncounted += 1
+        t.storage.uncounted += t.told
 
     def _is_copy(self, t: Tensor, value: Tensor) -> bool:
         """Whether what is written is an array of the caller's, or a part of one, as it is then."""

@@ -154,6 +154,7 @@ class Tensor:
     strides: Strides = Strides()
     leaving: Callable[[], None] | None = None  # settles what only matters outside of the path
     wants_gradient: bool = False  # what is computed of it has one, where gradients are kept
+    told: int = 1  # of a write into it, how many its library counts for the memory's owner
 
     @property
     def is_integer(self) -> bool:

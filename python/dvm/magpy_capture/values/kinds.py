@@ -174,12 +174,9 @@ def class_attribute(cls: type, name: str) -> Any:
     return lookup(cls, name, MISSING)
 
 
-def own_attribute(seen: Any, name: str) -> Any:
-    """What an instance itself has under the name, or MISSING.
-
-    Asked for its `__dict__`, CPython would make one, and all later accesses were slower.
-    """
-    return _dvm.own_attribute(seen, name)
+#: What an instance itself has under a name, or MISSING. Asked for its `__dict__`, CPython would
+#: make one, and all later accesses were slower.
+own_attribute = _dvm.own_attribute
 
 
 def name_of(function: Any) -> str:

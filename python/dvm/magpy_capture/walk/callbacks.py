@@ -58,6 +58,8 @@ from dvm.magpy_capture.walk.recorded import Operands
 MAX_DEPTH = 40
 #: events behind which a generator goes on
 RESUMING = ("resumes", "throws")
+#: those, and events behind which the end of the one before is told
+ENDING = frozenset({"calls_back", "raised", *RESUMING})
 #: Builtins without effects that the lowering answers for containers, and for anything else.
 LOOKING = (bool, len, type, list, tuple, dict, set)
 ASKED = (abs, float, int, max, min)
@@ -88,6 +90,8 @@ class Callbacks(WalkPart, Caller):
     def raised_at(self, number: int) -> int:
         """Where the event before `number` ended with an exception of its own; -1: it did not."""
         events = self.record.events
+        if number == len(events) or events[number][0] not in ENDING:
+            return -1
         while number < len(events) and events[number][0] in ("calls_back", *RESUMING):
             number = body_end(events, number)
             if not number:

@@ -10,7 +10,7 @@ import weakref
 from typing import Any
 
 from dvm import classes, reasons
-from dvm.annotating import NOTHING, annotation_of, is_packaged
+from dvm.annotating import NOTHING, Annotation, annotation_of, is_packaged
 from dvm.classes import is_mutable_class, is_plain_key, lookup, mro_of
 from dvm.magpy_capture.libraries import (
     CLOCKS_OF,
@@ -81,6 +81,10 @@ class Calls(WalkPart):
         "operator_events outputs packages program randoms recorded rules sets"
     )
 
+    def __init__(self) -> None:
+        # by the id of a function that was called: what it is, whatever it is called with
+        self._callees: dict[int, tuple[bool, bool, Annotation]] = {}
+
     def call(
         self, callee: Abstract, positional: list[Abstract], named: Named, seen: Any
     ) -> Abstract:
@@ -110,15 +114,15 @@ class Calls(WalkPart):
         self, function: Any, positional: list[Abstract], named: Named, seen: Any
     ) -> Abstract:
         """By what the user vouches for, the function itself, its kind, and whose it is."""
-        hashable = is_plain_key(function)
-        if (put := self.rules.put_out(named)) is not None and is_function(function):
+        hashable, is_known, vouched = self._callee(function)
+        if (put := self.rules.put_out(named)) is not None and is_known:
             rest = {name: value for name, value in named.items() if name != "out"}
 
             def call(like: Any) -> Abstract:
                 return self.call_function(function, positional, rest, like)
 
             return put(call, function, (positional, rest), seen)
-        if hashable and is_function(function):
+        if hashable and is_known:
             positional = list(map(self.deques.in_sequence, positional))
         if hashable and any(map(is_open_list, positional)):
             found = self.open_lists.call(function, positional, named, seen)
@@ -126,8 +130,8 @@ class Calls(WalkPart):
                 return found
         if function is not None and function is expectation():
             return self.contexts.make_expected(positional, named)
-        if (known := annotation_of(function)) is not NOTHING:
-            return self.annotated.annotated_call(function, known, positional, named, seen)
+        if vouched is not NOTHING:
+            return self.annotated.annotated_call(function, vouched, positional, named, seen)
         if hashable and function in FUNCTIONS:
             return self.handled(FUNCTIONS[function], function, positional, named, seen)
         meaning = CALLS.get(function) if hashable else None
@@ -146,9 +150,18 @@ class Calls(WalkPart):
             return self.rules.called(owner, name, positional, named, seen)
         if isinstance(function, type):
             return self.call_class(function, positional, named, seen)
-        if is_function(function) or (hashable and writes(function)):
+        if is_known or (hashable and writes(function)):
             return self.opaque.call(function, positional, named, seen)
         raise refuse(reasons.CALL, name_of(function))
+
+    def _callee(self, function: Any) -> tuple[bool, bool, Annotation]:
+        """Whether it is a key of tables, and a library's function; what the user vouches for."""
+        known = self._callees.get(id(function))
+        if known is None:
+            self.program.kept.append(function)
+            known = is_plain_key(function), is_function(function), annotation_of(function)
+            self._callees[id(function)] = known
+        return known
 
     def call_class(self, cls: Any, positional: list[Abstract], named: Named, seen: Any) -> Abstract:
         """Making an object."""

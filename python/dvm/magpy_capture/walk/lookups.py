@@ -9,6 +9,7 @@ from collections import OrderedDict
 from typing import Any
 
 from dvm import classes, reasons
+from dvm.annotating import is_packaged
 from dvm.classes import mro_of, names_in
 from dvm.magpy_capture.libraries import (
     ELEMENTWISE,
@@ -92,7 +93,7 @@ class Lookups(WalkPart):
 
     def attribute(self, base: Abstract, name: str, seen: Any) -> Abstract:
         base = self.program.by_identity(base)
-        if isinstance(base, Instance) and self.packages.is_of_package(base):
+        if isinstance(base, Instance) and is_packaged(base.cls):
             if (made := self.packages.package_property(base, name, seen)) is not None:
                 return made
             value = self.plain_attribute(base, name, seen)

@@ -210,8 +210,7 @@ class Methods(WalkPart):
     ) -> Abstract:
         """A call as the signature of its meaning has it."""
         part = self.meanings.holder(meaning)
-        positional = self.rules.given(name, positional)
-        named = dict(zip(named, self.rules.given(name, [*named.values()]), strict=True))
+        positional, named = self.rules.given(name, positional, named)
         told = {**named, "seen": seen} if meaning in SEEING and "seen" not in named else named
         if (mismatch := mismatch_of(meaning, 1 + len(positional), tuple(told))) is not None:
             raise refuse(reasons.FUNCTION_ARGUMENTS, name, mismatch)

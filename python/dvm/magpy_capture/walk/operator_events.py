@@ -96,7 +96,8 @@ class OperatorEvents(WalkPart, Operators):
         return self.binary(name, a, b, self.record.seen(result))
 
     def binary(self, name: str, a: Abstract, b: Abstract, seen: Any) -> Abstract:
-        if self.packages.is_of_package(a, b):
+        objects = isinstance(a, Instance) or isinstance(b, Instance)
+        if objects and self.packages.is_of_package(a, b):
             return self.packages.package_operator(OPERATORS, name, [a, b], seen)
         # NumPy warns when integer scalars overflow, unlike arrays; subclasses have own operators.
         if self.rules.is_integer_scalar(a, b) or is_subclass(a) or is_subclass(b):

@@ -99,14 +99,14 @@ class Walk(WalkPart):
                 raise refuse(reasons.BUILTIN_REPLACED, name)
 
     def lower_event(self) -> None:
-        self.program.check_time()
+        self.program.deadline.check()
         events = self.record.events
         kind, name, operands, keywords, result, at, followed = events[self.callbacks.number]
         self.outputs.come_to(at)
         if not self.outputs.frames:
             self.own_line = at[1]
         self.callbacks.number += 1
-        if not self.record.has_kept(operands):
+        if self.record.dropped and not self.record.has_kept(operands):
             raise refuse(reasons.OBJECT_TELLS_END)
         if followed:
             self.followed.leading = None
@@ -133,7 +133,7 @@ class Walk(WalkPart):
                 self.raised(kind, name, operands, keywords, events[end][4])
             self.callbacks.number = end + 1
             return
-        handler = self.meanings.handler(kind)
+        handler = self.meanings.handlers[kind]
         try:
             value = handler(name, operands, keywords, result, followed)
         except BodyRaised:

@@ -133,10 +133,8 @@ class NumpyFunctions(NumpyPart):
             if dtype is None or dtype == value.dtype:
                 return self.elementwise.copy(value) if copy else value
             return self.in_dtype(value, dtype)
-        if isinstance(value, (Sequence, ListValue)):
-            made = self.ufuncs.as_array(value)
-        else:
-            made = self.ufuncs.as_array(value)
+        made = self.ufuncs.as_array(value, dtype)
+        if not isinstance(value, (Sequence, ListValue)):
             made = fresh(self.graph.copy_value(self.arrays.value_of(made)), made.dtype, made.shape)
         return made if dtype is None else self.elementwise.cast(made, dtype)
 

@@ -102,7 +102,9 @@ def _at_least(lower: NumpyPart, arys: SequenceOf[Abstract], rank: int) -> Abstra
     made = []
     for value in arys:
         x = lower.ufuncs.as_array(value)
-        if x.rank < rank:
+        if x.rank == 0:
+            x = lower.views.reshaped(x, [lower.graph.size(1)] * rank)
+        elif x.rank < rank:
             key = [NONE] * (rank - x.rank) + [every_element()] * x.rank
             x = lower.indexing.index(x, Sequence([*key, Literal(Ellipsis)]))
         made.append(x)

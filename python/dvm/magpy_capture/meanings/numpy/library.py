@@ -67,6 +67,7 @@ class NumPy:
     describing = (np.dtype, type(np.zeros(0).flags))
     unchanging = (np.ufunc, np.dtype, type(np.sum), type(np.random.default_rng))
 
+    base = "base"
     as_array = staticmethod(np.asarray)
     transpose = staticmethod(np.ndarray.transpose)
     reshape = staticmethod(np.ndarray.reshape)
@@ -108,6 +109,10 @@ class NumPy:
     def fits_graph(seen: Any) -> bool:
         plain = type(seen) is np.ndarray and is_supported(seen.dtype)
         return plain and seen.flags.aligned and seen.ndim <= MAX_RANK
+
+    @staticmethod
+    def is_empty(array: Array) -> bool:
+        return array.size == 0
 
     @staticmethod
     def is_writeable(array: Array) -> bool:

@@ -102,24 +102,25 @@ class Promotion(NumpyPart):
                 return type(operand.object)
         raise refuse(reasons.OPERAND, describe(operand))
 
-    def loop_of(self, function: np.ufunc, operands: SequenceOf[Abstract], **kwargs: Any) -> Any:
+    def loop_of(
+        self, function: np.ufunc, operands: SequenceOf[Abstract], **kwargs: Any
+    ) -> tuple[str, ...]:
         """The dtypes of the ufunc's inner loop for these operands."""
-        kinds = tuple(self.kind(a) for a in operands) + (None,) * function.nout
+        kinds = (*map(self.kind, operands), *[None] * function.nout)
         try:
-            dtypes = resolved(function, kinds, **kwargs)
+            return resolved(function, kinds, **kwargs)
         except TypeError as mismatch:
             raise refuse(reasons.UFUNC_ARGUMENTS, function.__name__, mismatch) from None
-        for dtype in dtypes:
-            if not is_supported(dtype):
-                raise refuse(reasons.DTYPE, dtype.name)
-        return [NAMES[dtype] for dtype in dtypes]
 
 
 @functools.lru_cache(maxsize=1024)
-def resolved(function: np.ufunc, kinds: tuple[Any, ...], **kwargs: Any) -> tuple[Any, ...]:
+def resolved(function: np.ufunc, kinds: tuple[Any, ...], **kwargs: Any) -> tuple[str, ...]:
     """The dtypes of the loop that a ufunc takes for operands of these kinds."""
-    dtypes: tuple[Any, ...] = function.resolve_dtypes(kinds, **kwargs)
-    return dtypes
+    dtypes = function.resolve_dtypes(kinds, **kwargs)
+    for dtype in dtypes:
+        if not is_supported(dtype):
+            raise refuse(reasons.DTYPE, dtype.name)
+    return tuple(NAMES[dtype] for dtype in dtypes)
 
 
 __all__ = ["Promotion"]

@@ -48,8 +48,10 @@ class NumpyRules(NumpyPart):
         """Any function of NumPy does the same anywhere."""
         return function
 
-    def given(self, name: str, arguments: list[Abstract]) -> list[Abstract]:
-        return arguments
+    def given(
+        self, name: str, positional: list[Abstract], named: Named
+    ) -> tuple[list[Abstract], Named]:
+        return positional, named
 
     def result_order(self, operands: SequenceOf[Tensor], rank: int) -> Order:
         """The memory order NumPy gives to an elementwise result (K order).

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from collections.abc import Sequence as SequenceOf
 from typing import Any
@@ -39,6 +40,8 @@ ABSENT = Literal(np._NoValue)  # of an argument that was not given, where None m
 TRUE = Literal(True)
 FALSE = Literal(False)
 ZERO = Literal(0)
+#: values that NumPy makes arrays of
+LISTS = frozenset({ListValue, Sequence})
 
 #: ufunc of two results -> the ops that compute them
 PARTS: dict[np.ufunc, tuple[str, str]] = {
@@ -88,10 +91,14 @@ class Ufuncs(NumpyPart):
             return self.as_array(Sequence([Literal(part) for part in value.object]), dtype)
         is_float = isinstance(value, (Host, Literal)) and type(value.object) is float
         if dtype is not None and np.dtype(dtype).kind in "iu" and is_float:
-            # Assigned to an integer array it goes through int(), which checks its range.
-            if not isinstance(value, Literal) or not float(value.object).is_integer():
+            # Assigned to an integer array it goes through int().
+            if not math.isfinite(value.object):
                 raise refuse(reasons.PYTHON_FLOAT_WRITTEN_INTO_ARRAY)
-            value = Literal(int(value.object))
+            whole = int(value.object)
+            if isinstance(value, Host):
+                value = Host(self.program.operate("int", value.register), whole)
+            else:
+                value = Literal(whole)
         if dtype is None:
             kind = self.promotion.kind(value)
             dtype = (np.dtype(kind) if isinstance(kind, (np.dtype, type)) else kind).name
@@ -152,7 +159,7 @@ class Ufuncs(NumpyPart):
     def computed(
         self, function: np.ufunc, positional: list[Abstract], named: Named, out: Abstract
     ) -> Abstract:
-        has_lists = any(isinstance(value, (ListValue, Sequence)) for value in positional)
+        has_lists = not LISTS.isdisjoint(map(type, positional))
         if not named and out is NONE and function.nout == 1 and not has_lists:
             return self.results(function, positional)[0]
         where = named.pop("where", TRUE)
@@ -168,8 +175,7 @@ class Ufuncs(NumpyPart):
             raise refuse(reasons.FUNCTION_WITH, function.__name__, ", ".join(named) or "order")
         if has_lists:
             positional = [
-                self.as_array(value) if isinstance(value, (ListValue, Sequence)) else value
-                for value in positional
+                self.as_array(value) if type(value) in LISTS else value for value in positional
             ]
         masked = not (isinstance(where, Literal) and where.object is True)
         if masked:  # elsewhere NumPy computes nothing, so nothing there may raise a flag

@@ -178,9 +178,10 @@ class Outputs(PythonPart):
     def come_to(self, at: Location) -> None:
         """The lowering is at this line: reports speak of the user's that it runs for."""
         self.at = at
-        around = self.frames[-1].users_at if self.frames else None
-        self.users_at = around if is_library_file(at[0]) else at
-        self.program.at = self.users_at or at
+        self.users_at = at
+        if is_library_file(at[0]):
+            self.users_at = self.frames[-1].users_at if self.frames else None
+        self.program.steps.at = self.users_at or at
 
     def place_of_frame(
         self, level: int, beyond: str = ""

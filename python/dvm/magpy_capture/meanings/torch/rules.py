@@ -154,7 +154,7 @@ class TorchRules(TorchPart):
         if meaning is None:
             raise refuse(reasons.OPERATOR, name, describe(operands[0]))
         if name == "@":
-            operands = self.given("matmul", operands)
+            operands, _ = self.given("matmul", operands, {})
         made: Abstract = meaning(self.meanings.holder(meaning), *operands, seen=seen)
         if in_place:
             return self.write(operands[0], made, operands[1:])
@@ -192,19 +192,23 @@ class TorchRules(TorchPart):
             function = under_autocast(function, dtype)
         return without_gradients(function) if without else function
 
-    def given(self, name: str, arguments: list[Abstract]) -> list[Abstract]:
+    def given(
+        self, name: str, positional: list[Abstract], named: Named
+    ) -> tuple[list[Abstract], Named]:
         """Arguments of a function with a meaning, as modes of the program cast them."""
         dtype = self.torch_modes.autocast
         if dtype is None:
-            return arguments
+            return positional, named
         own: Any = sys.modules[f"{__package__}.operations.autocast"]
         name = name.rpartition(".")[2]
         if name in own.LEFT:
             raise refuse(reasons.TORCH_FORM, name, "is_autocast_enabled")
         if name not in own.LOWERED:
-            return arguments
-        cast = own.lowered_argument
-        return [cast(self.meanings.holder(cast), each, dtype) for each in arguments]
+            return positional, named
+        cast = functools.partial(
+            own.lowered_argument, self.meanings.holder(own.lowered_argument), dtype=dtype
+        )
+        return list(map(cast, positional)), {name: cast(each) for name, each in named.items()}
 
     def write(
         self, target: Abstract, value: Abstract, operands: SequenceOf[Abstract] = ()

@@ -67,6 +67,23 @@ def laid_like(made: Any, like: Any) -> Any:
     return made if wanted.stride() == made.stride() else wanted.copy_(made)
 
 
+def laid_as(made: Any, before: Any) -> Any:
+    """New memory in place of what torch made, and the program wrote: with the same strides."""
+    strides = before.stride()
+    if strides == made.stride():
+        return made
+    torch = sys.modules["torch"]
+    return torch.empty_strided(made.shape, strides, dtype=made.dtype).copy_(made)
+
+
+def made_by_host(t: Tensor) -> int | None:
+    """The register of the very tensor that torch made, which may have been written since."""
+    for register, array in t.strides.origins:
+        if t.object is not None and array is t.object:
+            return register
+    return None
+
+
 class TensorStrides(TorchPart):
     """What strides of results follow from, and what a path asks of it where they leave."""
 
@@ -126,6 +143,8 @@ class TensorStrides(TorchPart):
         own: Order = t.order
         if t.rank < 2 or t.strides.like is not None or t.strides.kind == "plain":
             return own
+        if made_by_host(t) is not None:
+            return own
         if self.graph.ops[self.graph.root(self.arrays.value_of(t))][0] == "input":
             return own  # the host has made it
         if t.strides.kind == "given" or (t.strides.kind == "iterated" and self._has_no_tie(t)):
@@ -175,6 +194,8 @@ class TensorStrides(TorchPart):
 
     def laid(self, t: Tensor, register: int) -> int:
         """New memory in a register, with the strides that the program's own has."""
+        if (before := made_by_host(t)) is not None:
+            return self.program.step("call", self.program.constant(laid_as), [register, before], ())
         like = t.strides.like
         if like is None or not t.rank:
             return register

@@ -27,6 +27,14 @@ from dvm.magpy_capture.values import (
 #: attributes that are the same for all tensors of a dtype and rank, on this machine, here
 TOLD = frozenset({"dtype", "ndim", "device", "layout", "is_sparse", "is_quantized", "itemsize"})
 TOLD_BESIDE = frozenset({"is_cpu", "is_cuda", "is_meta", "is_mkldnn", "requires_grad", "is_nested"})
+#: dtypes that do not have all of Python's numbers -> the least and the greatest that they have
+LIMITS: dict[str, tuple[float, float]] = {
+    **{f"int{bits}": (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1) for bits in (8, 16, 32, 64)},
+    **{f"uint{bits}": (0, 2**bits - 1) for bits in (8, 16, 32)},
+    "float16": (-65504.0, 65504.0),
+    "bfloat16": (-(2.0**128 - 2.0**120), 2.0**128 - 2.0**120),
+    "float32": (-(2.0**128 - 2.0**104), 2.0**128 - 2.0**104),
+}
 #: another tensor of the same memory, writes into which count for themselves
 DATA = operator.attrgetter("data")
 WISH = operator.attrgetter("requires_grad")
@@ -60,8 +68,25 @@ class Tensors(TorchPart):
             return int
         return type(number.object) if isinstance(number, Host) else type(number)
 
+    def fitting(self, number: Any, dtype: str) -> Any:
+        """The number, of a path for calls in which the dtype has it.
+
+        For others torch raises, in most functions. One that is no number, or infinite, is the
+        path's own.
+        """
+        if not isinstance(number, Host) or type(number.object) is bool or dtype not in LIMITS:
+            return number
+        low, high = LIMITS[dtype]
+        if not low <= number.object <= high:
+            return self.program.pin(number, number.object).object
+        for name, limit in (("<=", high), (">=", low)):
+            test = self.program.operate(name, number.register, self.program.constant(limit))
+            self.program.guard("guard_truth", test, True)
+        return number
+
     def number_value(self, number: Any, dtype: str) -> Tensor:
         """The number as a tensor of rank 0, rounded to the dtype."""
+        number = self.fitting(number, dtype)
         if isinstance(number, Size):
             value = self.graph.cast_value(self.graph.dim_value("int64", number.dim), dtype)
         elif isinstance(number, Host):
@@ -103,15 +128,15 @@ class Tensors(TorchPart):
         A module is made for the numbers that it holds, such as those of its heads.
         """
         value = resolve(value)
-        if isinstance(value, Host) and self._is_held(value.register):
+        if isinstance(value, Host) and self.is_held(value.register):
             value = self.program.pin(value, value.object)
         return self.indexing.dim_of(value)
 
-    def _is_held(self, register: int) -> bool:
+    def is_held(self, register: int) -> bool:
         """Whether a number follows from attributes of objects alone."""
         step, _, *operands = self.program.maker_of(register) or ("", register)
         if step == "operator":
-            return all(self._is_held(each) for each in operands[1:] if each >= 0)
+            return all(self.is_held(each) for each in operands[1:] if each >= 0)
         return step in ("attribute", "getattr", "class_attribute", "constant")
 
     def has_dtype(self, t: Tensor, dtype: Any) -> bool:
@@ -207,9 +232,12 @@ class Tensors(TorchPart):
             return self.view(base, shape, order, "t")
         if name == "data":
             given: list[Abstract] = []
-            return self.arrays.view_of(
-                base, base.shape, base.order, lambda value: value, None, (DATA, given)
+            same = lambda _base, value: value  # noqa: E731
+            made = self.arrays.view_of(
+                base, base.shape, base.order, lambda value: value, same, (DATA, given)
             )
+            made.told = 0
+            return made
         if callable(seen):
             return Method(base, name)
         raise refuse(reasons.ATTRIBUTE_OF, name, describe(base))

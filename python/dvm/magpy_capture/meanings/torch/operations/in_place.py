@@ -8,6 +8,7 @@ from typing import Any
 import torch
 
 from dvm.magpy_capture.meanings.torch.layer import TorchPart
+from dvm.magpy_capture.meanings.torch.operations.elementwise import named
 from dvm.magpy_capture.meanings.torch.operations.lowered import tensor
 from dvm.magpy_capture.registry import METHODS, SEEING, Meaning, means
 from dvm.magpy_capture.values import Abstract, Literal, Tensor
@@ -19,7 +20,11 @@ NAMES = (
     ).split(),
     *("sin cos tanh sigmoid relu clamp clip round floor ceil trunc masked_fill").split(),
     *("logical_and logical_or logical_not bitwise_and bitwise_or bitwise_xor bitwise_not").split(),
-    *("eq ne lt le gt ge square erf").split(),
+    *("eq ne lt le gt ge square erf absolute acos acosh addmm asin asinh atan atan2 atanh").split(),
+    *(
+        "baddbmm clamp_max clamp_min cosh cumprod cumsum divide exp2 expm1 hypot log10 log1p"
+    ).split(),
+    *("log2 logical_xor multiply sign sinh subtract tan true_divide").split(),
 )
 
 
@@ -38,20 +43,21 @@ def in_place(compute: Meaning) -> Meaning:
     own = inspect.signature(compute)
     told = inspect.Parameter("seen", inspect.Parameter.KEYWORD_ONLY)
     parameters = [each for each in own.parameters.values() if each.name != "seen"]
-    meaning.__signature__ = own.replace(parameters=[*parameters, told])  # type: ignore[attr-defined]
+    parameters = sorted([*parameters, told], key=lambda each: each.kind)
+    meaning.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]
     return meaning
 
 
 for _name in NAMES:
-    means(getattr(torch.Tensor, f"{_name}_"))(in_place(METHODS["torch", _name]))
+    means(*named(f"{_name}_"))(in_place(METHODS["torch", _name]))
 
 
-@means(torch.Tensor.zero_)
+@means(torch.Tensor.zero_, torch.zero_)
 def zero(lower: TorchPart, input: Abstract) -> Tensor:
     return fill(lower, input, Literal(0))
 
 
-@means(torch.Tensor.fill_)
+@means(torch.Tensor.fill_, torch.fill_)
 def fill(lower: TorchPart, input: Abstract, value: Abstract) -> Tensor:
     x = tensor(lower, input)
     lower.torch_rules.write(x, lower.torch_rules.element_of(value, x.dtype))

@@ -14,6 +14,7 @@ from dvm import _dvm
 from dvm.magpy_capture.libraries import join
 from dvm.magpy_capture.library import DTYPES
 from dvm.magpy_capture.meanings.torch.operations import schemas
+from dvm.magpy_capture.tensors.joint_memory import Lying, Place, place_in
 
 DTYPES["bfloat16"] = "bf16"  # which NumPy has not
 #: dtype of torch -> as DTYPES names it
@@ -65,7 +66,7 @@ class Methods:
 
 def elements_of(tensor: torch.Tensor) -> tuple[Any, ...]:
     """What is the same of two tensors that no Graph can hold, where a path takes them for alike."""
-    return type(tensor), tensor.dtype, tensor.layout, tensor.device
+    return type(tensor), tensor.dtype, tensor.layout, tensor.device, tensor.is_nested
 
 
 def copy(tensor: torch.Tensor, order: str = "C") -> torch.Tensor:
@@ -76,6 +77,21 @@ def copy(tensor: torch.Tensor, order: str = "C") -> torch.Tensor:
 
 def share_elements(one: torch.Tensor, other: torch.Tensor) -> bool:
     return bool(_dvm.may_overlap(one, other))
+
+
+def owner_of(tensor: torch.Tensor) -> torch.Tensor | None:
+    """The tensor whose memory it is; None if that is not dense, or of another dtype."""
+    owner = tensor if tensor._base is None else tensor._base
+    alike = type(owner) in CLASSES and owner.dtype == tensor.dtype
+    return owner if alike and owner.is_contiguous() else None
+
+
+def place_of(tensor: torch.Tensor) -> Place | None:
+    """Shape and key such that `owner.reshape(shape)[key]` is this tensor."""
+    if (owner := owner_of(tensor)) is None:
+        return None
+    offset = tensor.storage_offset() - owner.storage_offset()
+    return place_in(tuple(owner.shape), Lying(tuple(tensor.shape), tensor.stride(), offset))
 
 
 def count_writes(tensor: torch.Tensor, times: int) -> None:
@@ -89,6 +105,7 @@ class Torch:
     """What the lowering asks of PyTorch."""
 
     name = "torch"
+    base = "_base"
     rules = "torch_rules"
     array = torch.Tensor
     scalar = torch.Tensor
@@ -117,6 +134,8 @@ class Torch:
     overlaps_itself = staticmethod(_dvm.is_overlapping)
     may_share = staticmethod(_dvm.may_overlap)
     share_elements = staticmethod(share_elements)
+    owner_of = staticmethod(owner_of)
+    place_of = staticmethod(place_of)
     transpose = staticmethod(torch.Tensor.permute)
     reshape = staticmethod(torch.Tensor.reshape)
     copy = staticmethod(copy)
@@ -155,9 +174,14 @@ class Torch:
 
     @staticmethod
     def is_foreign(seen: torch.Tensor) -> bool:
-        """Complex ones, which torch itself computes with."""
+        """Complex and nested ones, which torch itself computes with."""
         is_here = seen.layout is torch.strided and seen.device.type == "cpu"
-        return type(seen) in CLASSES and seen.is_complex() and is_here and not seen.requires_grad
+        is_other = type(seen) in CLASSES and (seen.is_complex() or seen.is_nested)
+        return bool(is_other and is_here and not seen.requires_grad)
+
+    @staticmethod
+    def is_empty(array: torch.Tensor) -> bool:
+        return bool(array.numel() == 0)
 
     @staticmethod
     def is_writeable(array: torch.Tensor) -> bool:
@@ -177,14 +201,6 @@ class Torch:
 
     @staticmethod
     def called_by(thing: Any) -> list[Any] | None:
-        return None
-
-    @staticmethod
-    def owner_of(array: torch.Tensor) -> torch.Tensor | None:
-        return None
-
-    @staticmethod
-    def place_of(array: torch.Tensor) -> tuple[Any, ...] | None:
         return None
 
     @staticmethod

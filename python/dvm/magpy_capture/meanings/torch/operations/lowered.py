@@ -135,9 +135,13 @@ def node_of(lower: TorchPart, t: Tensor, order: Order | None = None) -> Node:
     return builder_of(lower).wrap(lower.layouts.arranged(t, order))
 
 
-def number_of(lower: TorchPart, value: Abstract) -> Any:
-    """A number of Python's as a Builder has it."""
+def number_of(lower: TorchPart, value: Abstract, dtype: str = "") -> Any:
+    """A number of Python's as a Builder has it.
+
+    dtype: into which it goes.
+    """
     number = lower.torch_tensors.number(value)
+    number = lower.torch_tensors.fitting(number, dtype)
     if isinstance(number, Size):
         return number.dim
     if not isinstance(number, Host):
@@ -184,19 +188,31 @@ def result(lower: TorchPart, node: Node, order: Order | None = None) -> Tensor:
     return lower.torch_tensors.made(node.node, NAMED[node.dtype], shape, order)
 
 
-def pointwise(lower: TorchPart, row: Row, seen: Any, *operands: Abstract, **kwargs: Any) -> Tensor:
+def pointwise(
+    lower: TorchPart,
+    row: Row,
+    seen: Any,
+    *operands: Abstract,
+    order: Order | None = None,
+    **kwargs: Any,
+) -> Tensor:
     """An elementwise op of tensors and numbers, which are broadcast.
 
     seen: what it gave; None of a sum in C code, which has the dtype that its operands promote to.
+    order: of the axes of its result, if its operands do not decide it.
     """
     given = [resolve(operand) for operand in operands]
     tensors = [each for each in given if isinstance(each, Tensor)]
     if not tensors:
         raise refuse(reasons.TORCH_FORM, "arithmetic", "no tensor at all")
     shape = lower.elementwise.common_shape(tensors)
-    order = lower.torch_rules.result_order(tensors, len(shape))
+    is_told = order is not None
+    order = lower.torch_rules.result_order(tensors, len(shape)) if order is None else order
+    computed = next((t.dtype for t in tensors if t.dtype != "bool"), "bool")
     args = [
-        node_of(lower, each, order) if isinstance(each, Tensor) else number_of(lower, each)
+        node_of(lower, each, order)
+        if isinstance(each, Tensor)
+        else number_of(lower, each, computed)
         for each in given
     ]
     stored = [shape[axis] for axis in order]
@@ -206,7 +222,8 @@ def pointwise(lower: TorchPart, row: Row, seen: Any, *operands: Abstract, **kwar
     if made.shape != sized(stored):
         made = builder_of(lower).broadcast(made, sized(stored))
     laid = result(lower, made, order)
-    laid.strides = lower.torch_strides.of_elementwise(tensors, shape, order)
+    if not is_told:
+        laid.strides = lower.torch_strides.of_elementwise(tensors, shape, order)
     return laid
 
 

@@ -169,8 +169,8 @@ def part_of_module(lower: TorchPart, base: Instance, name: str, seen: Any) -> Ab
     for table in ("_parameters", "_buffers", "_modules"):
         held = vars(base.object)[table]
         if name in held:
-            found = lower.operators.attribute(base, table, held)
-            return lower.operators.subscript(found, Literal(name), seen)
+            found = lower.instances.instance_attribute(base, table, held)
+            return lower.containers.element(found, Literal(name), seen)
     raise refuse(reasons.ATTRIBUTE_OF, name, describe(base))
 
 

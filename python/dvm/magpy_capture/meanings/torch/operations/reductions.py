@@ -62,6 +62,8 @@ def reduction(row: Row, *, with_dtype: bool = False) -> Meaning:
 
 
 means(*named("sum"))(reduction(rows.reduction("sum"), with_dtype=True))
+means(*named("prod"))(reduction(rows.reduction("prod"), with_dtype=True))
+means(*named("logsumexp"))(reduction(rows.logsumexp))
 means(*named("mean"))(reduction(rows.mean, with_dtype=True))
 means(*named("amax"))(reduction(rows.extremum("max")))
 means(*named("amin"))(reduction(rows.extremum("min")))

@@ -37,8 +37,13 @@ TRAINING = frozenset({"train", "training", "use_input_stats"})
 REFUSED = frozenset({"out", "requires_grad"})
 #: ops whose names stand for something within torch, and mean no more than others
 INNER = frozenset(
-    "_weight_norm _transformer_encoder_layer_fwd _native_multi_head_attention _grouped_mm".split()
+    """
+    _weight_norm _transformer_encoder_layer_fwd _native_multi_head_attention _grouped_mm
+    _nested_tensor_from_mask _nested_tensor_from_mask_left_aligned
+    """.split()
 )
+#: what asks for elements, and is not tagged so
+UNTAGGED = frozenset({"aten::_nested_tensor_from_mask_left_aligned"})
 #: What depends on more of the memory than the tensor itself, may or may not give a view (which
 #: meanings know), leaves this machine's memory, or has gradients kept.
 LEFT_OUT = frozenset(
@@ -143,6 +148,8 @@ def _gives_tensors(schema: Any) -> bool:
 
 def _asks(schema: Any) -> bool:
     """Whether it asks for elements."""
+    if schema.name in UNTAGGED:
+        return True
     packet = getattr(torch.ops.aten, schema.name.removeprefix("aten::"))
     overload = getattr(packet, schema.overload_name or "default")
     return torch.Tag.data_dependent_output in overload.tags

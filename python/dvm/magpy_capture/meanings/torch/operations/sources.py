@@ -8,6 +8,7 @@ import torch
 
 from dvm import _dvm, reasons
 from dvm.magpy_capture.meanings.torch.layer import TorchPart
+from dvm.magpy_capture.meanings.torch.operations.library import NAMES
 from dvm.magpy_capture.meanings.torch.operations.lowered import (
     builder_of,
     lowered,
@@ -71,7 +72,12 @@ def full(
     lower: TorchPart, size: Abstract, fill_value: Abstract, *, seen: Any, **options: Abstract
 ) -> Tensor:
     check_options(lower, options)
-    return filled(lower, lower.torch_tensors.dims([size]), number_of(lower, fill_value), seen)
+    return filled(
+        lower,
+        lower.torch_tensors.dims([size]),
+        number_of(lower, fill_value, NAMES.get(seen.dtype, "")),
+        seen,
+    )
 
 
 def like(number: Any) -> Meaning:
@@ -91,7 +97,9 @@ def like(number: Any) -> Meaning:
 def full_like(
     lower: TorchPart, input: Abstract, fill_value: Abstract, *, seen: Any, **options: Abstract
 ) -> Tensor:
-    made: Tensor = like(number_of(lower, fill_value))(lower, input, seen=seen, **options)
+    made: Tensor = like(number_of(lower, fill_value, NAMES.get(seen.dtype, "")))(
+        lower, input, seen=seen, **options
+    )
     return made
 
 
@@ -135,7 +143,7 @@ def fitting(lower: TorchPart, value: Abstract, seen: Any) -> Any:
     kind = lower.torch_tensors.kind_of(lower.torch_tensors.number(value))
     if kind is float and not seen.is_floating_point():
         raise refuse(reasons.TORCH_FORM, "torch.tensor", "floats in another dtype")
-    return number_of(lower, value)
+    return number_of(lower, value, NAMES.get(seen.dtype, ""))
 
 
 @means(torch.arange)
