@@ -55,6 +55,7 @@ void ExecutionContext::release(ExecutionContext& context) {
 void ExecutionContext::State::prepare(const Plan& plan) {
   defined = 0;
   stopped_at = -1;
+  notes.begin();
   grow(sizes, static_cast<size_t>(plan.sizes));
   grow(buffers, static_cast<size_t>(plan.buffers));
   grow(ownership, static_cast<size_t>(plan.buffers));

@@ -35,7 +35,17 @@ struct ExecutionContext::State {
   vm::Memo memo;
   Held held;
   BlockCache blocks;
+  Arena arena;
   Recalls recalls;
+  std::vector<uint64_t> key_words;  // of the call's key
+  RunNotes notes;
+  // Of a recorded call: what places lie in, and copies of matrices.
+  struct Root {
+    std::byte* data;
+    HostValue owner;
+  };
+  std::vector<Root> roots;
+  std::vector<std::byte*> packed;
 
   void prepare(const Plan& plan);
 

@@ -5,22 +5,22 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
-#include <numeric>
 
 #include "core/error.h"
 #include "core/ops/scalar_ops.h"
 #include "runtime/execute/bodies.h"
 #include "runtime/execute/calls.h"
 #include "runtime/execute/context.h"
+#include "runtime/execute/frozen_factors.h"
+#include "runtime/execute/launcher.h"
 #include "runtime/execute/left_out.h"
+#include "runtime/execute/repetition.h"
 #include "runtime/execute/size_math.h"
 #include "runtime/execute/workspaces.h"
-#include "runtime/memory/frozen_memory.h"
 #include "runtime/whole/by_programs.h"
 #include "runtime/whole/fold.h"
 #include "runtime/whole/gather.h"
 #include "runtime/whole/whole_ops.h"
-#include "vm/target/pace.h"
 #include "vm/target/watch.h"
 
 namespace dvm::runtime {
@@ -41,29 +41,6 @@ int64_t element_count(const BufferView& view) {
   return count;
 }
 
-// While a simulation runs the host is asked now and then whether to go on, and so is who set a Pace
-// before.
-class HostPace final : public vm::Pace {
- public:
-  HostPace(HostCalls& host, bool unlocked)
-      : host_(host), unlocked_(unlocked), outer_(current()), scope_(*this) {}
-
-  bool goes_on(Work work, int64_t done, int64_t total) override {
-    const core::KeepFpFlags keep;  // what the host does meanwhile is not what the Programs do
-    const bool goes_on = outer_ == nullptr || outer_->goes_on(work, done, total);
-    if (unlocked_) host_.lock();
-    const bool may_go_on = host_.may_go_on();  // which hears of what the other one has ended, too
-    if (unlocked_) host_.unlock();
-    return goes_on && may_go_on;
-  }
-
- private:
-  HostCalls& host_;
-  const bool unlocked_;
-  Pace* const outer_;
-  const Scope scope_;
-};
-
 class Execution {
  public:
   Execution(const Plan& plan, vm::Target& target, HostCalls& host,
@@ -77,8 +54,8 @@ class Execution {
         times_(context.times),
         frozen_(context.frozen != nullptr ? *context.frozen : frozen_memory()),
         watch_(vm::Watch::current()),
-        fp_flags_(context.fp_flags) {
-    fp_flags_ = 0;
+        launcher_(target, host, context) {
+    context.fp_flags = 0;
     state_.prepare(plan);
   }
 
@@ -86,19 +63,29 @@ class Execution {
   ~Execution() {
     state_.held.let_go(state_.blocks, host_);
     for (int32_t b = 0; b < state_.defined; ++b) drop(b);
+    state_.blocks.stop_noting();
+    state_.arena.give();
   }
 
   // By a record of an equal call, if there is one.
   Outcome run_again(std::span<const BufferView> inputs, std::span<BufferView> results) {
     if (watch_ != nullptr) [[unlikely]]
       return run_watched(inputs, results);
-    const RecallKey key(plan_, target_, frozen_, inputs, scalars_);
+    const RecallKey key(state_.key_words, plan_, target_, frozen_, inputs, scalars_);
     if (!key.fits()) return run(inputs, results);
-    if (const Recalled* record = state_.recalls.find(key)) return recall(*record, inputs, results);
+    if (const Recalled* const record = state_.recalls.find(key, state_.memo)) {
+      Repetition repetition(*record, plan_, host_, state_, inputs);
+      if (repetition.finds_packed(frozen_, target_)) {
+        return repetition.run(launcher_, results, [&](const Instruction& instruction) {
+          return step(instruction, plan_.pool.data() + instruction.operands, results);
+        });
+      }
+    }
+    state_.blocks.note();
     const Outcome outcome = run(inputs, results);
-    if (outcome == Outcome::done && is_plain_) {
-      state_.recalls.record(key, plan_, state_.buffers,
-                            {encoded_, static_cast<size_t>(encoded_count_)});
+    if (outcome == Outcome::done) {
+      state_.recalls.record(key, plan_, state_.buffers, state_.sizes, state_.notes,
+                            state_.blocks.noted(), state_.memo);
     }
     return outcome;
   }
@@ -180,8 +167,6 @@ class Execution {
     });
   }
 
-  static Outcome outcome_of(bool holds) { return holds ? Outcome::done : Outcome::check_failed; }
-
   Outcome step(const Instruction& instruction, const int32_t* p, std::span<BufferView> results) {
     const int32_t result = instruction.result;
     switch (instruction.op) {
@@ -226,7 +211,7 @@ class Execution {
       case PlanOp::call_into:
         return call(instruction, call_host_into);
       case PlanOp::read:
-        if (const Outcome outcome = hand_over(); outcome != Outcome::done) return outcome;
+        if (const Outcome outcome = launcher_.hand_over(); outcome != Outcome::done) return outcome;
         std::memcpy(&size(result), buffer(p[0]).data, sizeof(int64_t));
         return Outcome::done;
       case PlanOp::store:
@@ -236,12 +221,12 @@ class Execution {
       case PlanOp::branch:
         return run_bodies(instruction, run_branch);
       case PlanOp::leave:
-        if (const Outcome outcome = hand_over(); outcome != Outcome::done) return outcome;
+        if (const Outcome outcome = launcher_.hand_over(); outcome != Outcome::done) return outcome;
         return is_true(buffer(p[0])) ? give(p + 1, results, Outcome::left) : Outcome::done;
       case PlanOp::free:
         return free(p[0]);
       case PlanOp::ret:
-        if (const Outcome outcome = hand_over(); outcome != Outcome::done) return outcome;
+        if (const Outcome outcome = launcher_.hand_over(); outcome != Outcome::done) return outcome;
         return give(p, results, Outcome::done);
     }
     __builtin_unreachable();
@@ -258,7 +243,7 @@ class Execution {
 
   // Programs that are held may have to do with the memory.
   Outcome store(const BufferView& to, int64_t value) {
-    if (const Outcome outcome = hand_over(); outcome != Outcome::done) return outcome;
+    if (const Outcome outcome = launcher_.hand_over(); outcome != Outcome::done) return outcome;
     core::dispatch(to.dtype, [&]<core::DType D>() {
       using T = core::Storage<D>;
       const T element = core::scalar::cast<T>(value);
@@ -269,13 +254,14 @@ class Execution {
 
   template <typename F>
   Outcome run_bodies(const Instruction& instruction, F run_instruction) {
-    if (const Outcome outcome = hand_over(); outcome != Outcome::done) return outcome;
+    if (const Outcome outcome = launcher_.hand_over(); outcome != Outcome::done) return outcome;
     return run_instruction(plan_, instruction, target_, host_, context_);
   }
 
   Outcome free(int32_t b) {
     const int64_t bytes = state_.ownership[static_cast<size_t>(b)].bytes;
-    const Outcome outcome = state_.held.has_room(1, bytes) ? Outcome::done : hand_over();
+    const Outcome outcome =
+        state_.held.has_room(1, bytes) ? Outcome::done : launcher_.hand_over_noted();
     drop(b);
     return outcome;
   }
@@ -307,47 +293,6 @@ class Execution {
     int64_t shape[core::kMaxRank];
     std::copy_n(view.shape, view.rank, shape);
     return host_.allocate_for(reg, view.dtype, {shape, static_cast<size_t>(view.rank)}, view);
-  }
-
-  // The outcome of the recorded call. Buffers that are allocated are registers behind the inputs,
-  // which stay where they are, and the constants.
-  Outcome recall(const Recalled& record, std::span<const BufferView> inputs,
-                 std::span<BufferView> results) {
-    const auto given = static_cast<int32_t>(inputs.size());
-    for (int32_t b = 0; b < given; ++b) own(b, {});
-    for (const PlanConstant& constant : plan_.constants) define(state_.defined, constant.view, {});
-    const int32_t first = given + static_cast<int32_t>(plan_.constants.size());
-    for (int k = 0; k < record.allocated_count; ++k) {
-      const BufferView& made = record.allocated[k];
-      BufferView& view = buffer(first + k);
-      view.dtype = made.dtype;
-      view.rank = made.rank;
-      std::copy_n(made.shape, made.rank, view.shape);
-      if (!allocate_by_host(first + k)) return Outcome::host_error;
-      own(first + k, {.kind = Ownership::Kind::host});
-    }
-    const auto root = [&](const Recalled::Place& place) -> const BufferView& {
-      return place.root < given ? inputs[static_cast<size_t>(place.root)] : buffer(place.root);
-    };
-    for (int r = 0; r < record.run_count; ++r) {
-      const Recalled::Run& run = record.runs[r];
-      for (int k = 0; k < run.global_count; ++k) {
-        state_.globals[k] = root(run.globals[k]).data + run.globals[k].offset;
-      }
-      const Outcome outcome = run_stages(*run.encoding.encoded, run.global_count);
-      if (outcome != Outcome::done) return outcome;
-    }
-    if (const Outcome outcome = hand_over(); outcome != Outcome::done) return outcome;
-    for (int k = 0; k < record.result_count; ++k) {
-      const Recalled::Result& result = record.results[k];
-      const BufferView& from = root(result.place);
-      BufferView& to = results[static_cast<size_t>(k)];
-      to = result.view;
-      to.data = from.data + result.place.offset;
-      to.owner = from.owner;
-      host_.retain(to.owner);
-    }
-    return Outcome::done;
   }
 
   Outcome view(const Instruction& instruction, const int32_t* p) {
@@ -436,7 +381,7 @@ class Execution {
                               factor ? target_.packed_column(factor.matrix()) : 0};
     if (times_) return run_timed(kernel, binding, globals, factor);
     if (state_.memo.starts_over()) {
-      if (const Outcome outcome = hand_over(); outcome != Outcome::done) return outcome;
+      if (const Outcome outcome = launcher_.hand_over(); outcome != Outcome::done) return outcome;
     }
     const int64_t begin = watch_ != nullptr ? vm::Watch::now() : 0;
     vm::Memo::Encoded& encoded = state_.memo.encode(kernel, binding, target_.traits());
@@ -445,38 +390,24 @@ class Execution {
       watch_->is_region(index);
       describe(kernel, binding, globals);
     }
-    if (encoded_count_ < Recalled::kMaxRuns) encoded_[encoded_count_++] = {&encoded, encoded.stamp};
+    state_.notes.encodings.push_back({&encoded, encoded.stamp});
     if (!bind_packed(encoded.compiled, factor)) return Outcome::check_failed;
-    const Outcome outcome = run_stages(encoded, globals);
+    const Outcome outcome = launcher_.run(encoded, globals);
     if (outcome != Outcome::done || !is_empty(kernel, dims)) return outcome;
-    is_plain_ = false;
+    state_.notes.is_plain = false;
     return run_left_out(left_out(region, dims), inputs);
   }
 
-  // The right matrix of the Region's product, if it is frozen and nothing else in it reads that.
+  // The right matrix of the Region's product, if it is frozen.
   FrozenMemory::Factor frozen_factor(const vm::Kernel& kernel, const int32_t* inputs) {
-    if (!kernel.product || frozen_.is_empty()) return {};
-    const int16_t b = kernel.product->b;
-    const auto reads_b = [b](const vm::KernelValue& value) {
-      return value.kind == vm::KernelValue::Kind::input && value.index == b;
-    };
-    if (b >= kernel.input_count || b == kernel.product->a ||
-        std::ranges::any_of(kernel.values, reads_b) ||
-        (!kernel.before.empty() && std::ranges::any_of(kernel.before.front().values, reads_b))) {
-      return {};
-    }
-    const BufferView& view = buffer(inputs[1 + b]);
-    if (view.rank != 2) return {};
-    const vm::RightMatrix matrix = {
-        view.data,       view.shape[0],          view.shape[1],         view.strides[0],
-        view.strides[1], kernel.product->source, kernel.product->dtype, kernel.product->precision};
-    return frozen_.find(view, matrix, target_);
+    const int b = frozen_.is_empty() ? -1 : right_operand(kernel);
+    if (b < 0) return {};
+    return find_factor(frozen_, kernel, buffer(inputs[1 + b]), target_);
   }
 
   // False: there is no memory for the packed copy that Programs read.
   bool bind_packed(const vm::Compiled& compiled, const FrozenMemory::Factor& factor) {
     if (compiled.packed < 0) return true;
-    is_plain_ = false;
     const std::byte* const packed = frozen_.packed(factor, target_);
     // Operands that are read and those that are written are in one list.
     state_.globals[compiled.packed] = const_cast<std::byte*>(packed);
@@ -486,7 +417,7 @@ class Execution {
   // For the status flags alone; the results go nowhere.
   Outcome run_left_out(const std::vector<LeftOut>& values, const int32_t* inputs) {
     for (const LeftOut& value : values) {
-      if (const Outcome outcome = hand_over(); outcome != Outcome::done) return outcome;
+      if (const Outcome outcome = launcher_.hand_over(); outcome != Outcome::done) return outcome;
       int globals = 0;
       bind_list(inputs, value.kernel.rank, globals);
       BufferView result{.dtype = value.dtype, .rank = static_cast<int32_t>(value.shape.size())};
@@ -499,8 +430,8 @@ class Execution {
       bind_global(globals++, result, value.kernel.rank);
       const vm::Binding binding{value.dims.data(), state_.scalars, state_.strides};
       Outcome outcome =
-          run_stages(state_.memo.encode(value.kernel, binding, target_.traits()), globals);
-      if (outcome == Outcome::done) outcome = hand_over();
+          launcher_.run(state_.memo.encode(value.kernel, binding, target_.traits()), globals);
+      if (outcome == Outcome::done) outcome = launcher_.hand_over();
       if (outcome != Outcome::done) return outcome;
     }
     return Outcome::done;
@@ -513,101 +444,13 @@ class Execution {
     auto& encoded = state_.memo.encode_anew(kernel, binding, target_.traits(), phases);
     const int64_t begin = now();
     if (!bind_packed(encoded.compiled, factor)) return Outcome::check_failed;
-    const Outcome outcome = run_stages(encoded, globals);
+    const Outcome outcome = launcher_.run(encoded, globals);
     times_->bind += phases.bind;
     times_->tile += phases.tile;
     times_->encode += phases.emit;
     times_->run += now() - begin;
     ++times_->regions;
     return outcome;
-  }
-
-  // Of a Region: now, or with others.
-  Outcome run_stages(vm::Memo::Encoded& encoded, int globals) {
-    // Scalars are cast to the dtype of their instructions by encode(), which may overflow too.
-    fp_flags_ |= encoded.raised;
-    const vm::Compiled& compiled = encoded.compiled;
-    if (encoded.work == vm::Memo::kUntold) {
-      encoded.work = 0;
-      for (int k = 0; k < compiled.stage_count; ++k) {
-        encoded.work += target_.work(compiled.stages[k]);
-      }
-    }
-    const int64_t work = encoded.work;
-    const bool held = !state_.held.empty() || (work >= kLeastHeldWork && target_.side_by_side());
-    const std::span sizes(compiled.workspace_bytes, static_cast<size_t>(compiled.workspace_count));
-    bool fits = true;
-    if (held && !sizes.empty()) {
-      const int64_t bytes = std::accumulate(sizes.begin(), sizes.end(), int64_t{0});
-      fits = state_.held.has_room(compiled.workspace_count, bytes);
-      if (const Outcome outcome = fits ? Outcome::done : hand_over(); outcome != Outcome::done)
-        return outcome;
-    }
-    const Workspaces workspaces(state_, sizes);
-    if (workspaces.missing()) return Outcome::check_failed;
-    for (std::byte* data : workspaces.data()) state_.globals[globals++] = data;
-    const std::span operands(state_.globals, static_cast<size_t>(globals));
-    if (!held) return run_now(compiled, operands, work);
-    const Outcome outcome = hold(compiled, operands);
-    // A call that is timed has a time for each of its Regions.
-    const bool last = !fits || times_ != nullptr;
-    return last && outcome == Outcome::done ? hand_over() : outcome;
-  }
-
-  Outcome run_now(const vm::Compiled& compiled, std::span<std::byte* const> operands,
-                  int64_t work) {
-    return on_target(work >= kLongWork, [&] {
-      return outcome_of(compiled.all_launches(operands, [&](const vm::Launch& launch) {
-        return add(target_.run({&launch, 1}));
-      }));
-    });
-  }
-
-  // Calls run(), which runs Programs, and lets other threads of the host go on meanwhile. Those of
-  // simulated targets may take as long as a user has no patience for.
-  template <typename F>
-  Outcome on_target(bool unlocks, F run) {
-    const Unlocked unlocked(host_, unlocks);
-    if (!target_.traits().flags) return run();
-    const HostPace pace(host_, unlocks);
-    try {
-      return run();
-    } catch (const vm::Pace::Stopped&) {
-      return Outcome::host_error;
-    }
-  }
-
-  Outcome hold(const vm::Compiled& compiled, std::span<std::byte* const> operands) {
-    Outcome outcome = Outcome::done;
-    compiled.all_launches(operands, [&](vm::Launch& launch) {
-      if (state_.held.is_full()) outcome = hand_over();
-      if (outcome != Outcome::done) return false;
-      launch.label = watch_ != nullptr ? watch_->label() : -1;
-      int64_t work = target_.work(launch.program);
-      for (const vm::Follower& follower : launch.followers) work += target_.work(follower.program);
-      state_.held.add(launch, work);
-      return true;
-    });
-    return outcome;
-  }
-
-  // Runs what is held.
-  Outcome hand_over() {
-    Held& held = state_.held;
-    if (held.empty()) return Outcome::done;
-    vm::RunStatus status;
-    const Outcome outcome = on_target(held.work() >= kLongWork, [&] {
-      status = target_.run(held.launches());
-      return Outcome::done;
-    });
-    held.let_go(state_.blocks, host_);
-    return outcome == Outcome::done ? outcome_of(add(status)) : outcome;
-  }
-
-  // False: elements were not what the program may do with them.
-  bool add(const vm::RunStatus& status) {
-    fp_flags_ |= status.flags;
-    return status.fault == vm::Fault::none;
   }
 
   Outcome whole(const int32_t* p) {
@@ -638,19 +481,20 @@ class Execution {
       elements += element_count(*operands[k]);
     }
     constexpr int64_t kLong = 1 << 14;  // some 20 us for most of them
-    if (const Outcome outcome = hand_over(); outcome != Outcome::done) return outcome;
+    if (const Outcome outcome = launcher_.hand_over(); outcome != Outcome::done) return outcome;
     const core::WatchFpFlags watch;
-    const Outcome outcome = on_target(elements >= kLong || runs_programs(target_) != nullptr, [&] {
-      const std::span<const BufferView* const> given(operands, count);
-      return outcome_of(compute(given, buffer(p[0]), p[1]));
-    });
-    fp_flags_ |= watch.raised();
+    const Outcome outcome =
+        launcher_.on_target(elements >= kLong || runs_programs(target_) != nullptr, [&] {
+          const std::span<const BufferView* const> given(operands, count);
+          return outcome_of(compute(given, buffer(p[0]), p[1]));
+        });
+    context_.fp_flags |= watch.raised();
     return outcome;
   }
 
   template <typename F>
   Outcome call(const Instruction& instruction, F host_function) {
-    if (const Outcome outcome = hand_over(); outcome != Outcome::done) return outcome;
+    if (const Outcome outcome = launcher_.hand_over(); outcome != Outcome::done) return outcome;
     return host_function(plan_, instruction, host_, scalars_, state_);
   }
 
@@ -663,11 +507,7 @@ class Execution {
   CallTimes* times_;
   FrozenMemory& frozen_;
   vm::Watch* const watch_;
-  core::FpFlags& fp_flags_;
-  // What a record of this run takes, if it is one.
-  bool is_plain_ = true;
-  int encoded_count_ = 0;
-  Recalled::Encoding encoded_[Recalled::kMaxRuns];
+  Launcher launcher_;
 };
 
 }  // namespace

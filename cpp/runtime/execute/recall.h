@@ -1,17 +1,20 @@
 // What a call of a Plan came to, for later calls of the same sizes, strides and scalars: memory to
 // allocate, Programs to run on it, results. All else that a Plan does, to compute sizes and to
-// check them, depends on those alone and has the same outcome again.
+// check them, depends on those alone and has the same outcome again; so have the lives of its
+// temporaries, which share one block from then on.
 //
-// A record is small and a table of them has a fixed size: Plans that do more than this, or that the
-// host takes part in, are run as they are written.
+// Plans that the host takes part in, and those whose sizes depend on elements, are run as they are
+// written.
 #pragma once
 
 #include <array>
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "runtime/host.h"
+#include "runtime/memory/placement.h"
 #include "runtime/plan/plan.h"
 #include "vm/encode/memo.h"
 #include "vm/target/target.h"
@@ -23,70 +26,90 @@ class FrozenMemory;
 // All that the outcome depends on, in words.
 class RecallKey {
  public:
-  RecallKey(const Plan& plan, const vm::Target& target, const FrozenMemory& frozen,
-            std::span<const BufferView> inputs, std::span<const core::Scalar> scalars);
-  // Whether it has room, and the Plan a Region to be known by.
+  // In the memory of `words`, which lives as long.
+  RecallKey(std::vector<uint64_t>& words, const Plan& plan, const vm::Target& target,
+            const FrozenMemory& frozen, std::span<const BufferView> inputs,
+            std::span<const core::Scalar> scalars);
+  // Whether the Plan has a Region to be known by.
   bool fits() const { return fits_; }
-  std::span<const uint64_t> words() const { return {words_, size_}; }
+  std::span<const uint64_t> words() const { return words_; }
   size_t hash() const { return static_cast<size_t>(hash_ >> 32); }
 
  private:
-  static constexpr size_t kMost = 40;
-
-  void add(uint64_t word) {
-    words_[size_++] = word;
-    hash_ = (hash_ ^ word) * 0x9E3779B97F4A7C15u;
-  }
-
-  uint64_t words_[kMost];
-  size_t size_ = 0;
+  std::span<const uint64_t> words_;
   uint64_t hash_ = 0;
-  bool fits_ = false;
-
-  friend struct Recalled;  // which has as many words
+  bool fits_;
 };
 
 struct Recalled {
-  static constexpr int kMaxAllocated = 4, kMaxRuns = 2, kMaxGlobals = 8, kMaxResults = 4;
-
-  // In an input, a constant, or one of the allocated buffers, which count on from these.
+  // In an input, a constant, the block of all temporaries, or one of the host's arrays, in this
+  // order.
   struct Place {
-    int root;
+    int32_t root;
     int64_t offset;
   };
   struct Encoding {
     vm::Memo::Encoded* encoded;
     uint64_t stamp;  // the Encoded's, as long as it is the same
   };
-  struct Run {
-    Encoding encoding;
-    int global_count;
-    Place globals[kMaxGlobals];
-  };
-  struct Result {
+  struct View {
     Place place;
     BufferView view;  // but for its data and owner
   };
+  enum class Kind : uint8_t { make, run, compute, free };
+  struct Step {
+    Kind kind;
+    bool hands_over;       // what is held goes behind it
+    int32_t instruction;   // of the Plan
+    int32_t first, count;  // of a run its places, of others the views of the buffers they are given
+    int32_t packed = -1;   // of a run which of these it reads, if any
+    int64_t size = 0;      // the bytes that are made, the size that is stored
+  };
+  struct Packed {  // the right matrix of a run's product, read in its packed copy
+    int32_t region;
+    View matrix;
+  };
 
-  uint64_t words[RecallKey::kMost];
-  size_t size = 0;  // 0: no record
-  int allocated_count = 0, run_count = 0, result_count = 0;
-  BufferView allocated[kMaxAllocated];  // dtype, rank and shape
-  Run runs[kMaxRuns];
-  Result results[kMaxResults];
+  std::vector<uint64_t> words;  // none: no record
+  uint64_t losses = 0;          // of the Memo, when the encodings were last seen to be there
+  std::vector<Step> steps;
+  std::vector<Encoding> encodings;  // of each run
+  std::vector<Place> places;
+  std::vector<int32_t> registers;  // of each of the views
+  std::vector<View> views;
+  std::vector<Packed> packed;
+  std::vector<View> results;
+  int64_t block_bytes = 0;  // of all temporaries
+
+  void clear();
+};
+
+// What a run that may be recorded notes of itself.
+struct RunNotes {
+  bool is_plain = true;  // else no record is made
+  std::vector<Recalled::Encoding> encodings;
+  std::vector<size_t> handed_over;  // what was held, behind so many runs
+
+  void begin() {
+    is_plain = true;
+    encodings.clear();
+    handed_over.clear();
+  }
 };
 
 class Recalls {
  public:
   // The record of an equal call, or null.
-  const Recalled* find(const RecallKey& key) const;
-  // Keeps the run that has just ended, by what the registers hold, if the Plan may have a record.
+  const Recalled* find(const RecallKey& key, const vm::Memo& memo);
+  // Keeps the run that has just ended, by what the registers hold and what was noted of it, its
+  // temporaries among that, if the Plan may have a record.
   void record(const RecallKey& key, const Plan& plan, std::span<const BufferView> buffers,
-              std::span<const Recalled::Encoding> encoded);
+              std::span<const int64_t> sizes, const RunNotes& notes,
+              std::span<const Temporary> temporaries, const vm::Memo& memo);
 
  private:
   // Each where the hash of its key says, made when that is met first.
-  std::array<std::unique_ptr<Recalled>, 32> entries_;
+  std::array<std::unique_ptr<Recalled>, 64> entries_;
 };
 
 }  // namespace dvm::runtime

@@ -42,7 +42,7 @@ enum class PlanOp : uint8_t {
 };
 
 enum class File : uint8_t { none, i, s, b, bs };  // register files; bs: several of b
-enum class Recall : uint8_t { sizes, makes, views, runs, gives, never };
+enum class Recall : uint8_t { nothing, makes, takes, views, runs, computes, frees, gives, never };
 
 struct PlanOpInfo {
   std::string_view name;

@@ -61,6 +61,7 @@ void write_key(const Kernel& kernel, const Binding& binding, const TargetTraits&
 void Memo::make_room() {
   if (!starts_over()) return;
   arena_.reset();
+  ++losses_;
   for (Set& set : sets_) {
     for (const Place& place : set) {
       if (place.entry == nullptr) continue;
@@ -106,6 +107,7 @@ Memo::Encoded& Memo::encode(const Kernel& kernel, const Binding& binding,
   Entry& entry = *place.entry;
   arena_.take(key.size());
   entry.key = {};  // encode() may throw
+  if (entry.encoded.stamp != 0) ++losses_;
   entry.encoded.stamp = 0;
   encode_into(entry.encoded, kernel, binding, target, nullptr);
   entry.key = key;

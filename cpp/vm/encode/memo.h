@@ -34,6 +34,8 @@ class Memo {
   Encoded& encode(const Kernel& kernel, const Binding& binding, const TargetTraits& target);
   // Whether the next encoding may lie where earlier ones do.
   bool starts_over() { return arena_.rest().size() < region_words_; }
+  // How often encodings were given up so far: none was as long as this is the same.
+  uint64_t losses() const { return losses_; }
   // encode() in any case, for those who ask how long its phases take.
   Encoded& encode_anew(const Kernel& kernel, const Binding& binding, const TargetTraits& target,
                        PhaseTimes& times);
@@ -58,7 +60,7 @@ class Memo {
                    const TargetTraits& target, PhaseTimes* times);
   Entry* next_entry();
 
-  uint64_t stamps_ = 0;
+  uint64_t stamps_ = 0, losses_ = 0;
   Arena arena_{kWords};
   size_t region_words_ = kRegionWords;  // the most that a Region has had, if more
   std::array<Set, kSets> sets_;

@@ -333,8 +333,11 @@ TEST(BlockCache, GivesBackWhatItTook) {
   std::byte* first = cache.take(1000);
   EXPECT_EQ(reinterpret_cast<uintptr_t>(first) % 64, 0u);
   cache.give(first, 1000);
-  EXPECT_EQ(cache.take(600), first) << "a block serves every size of its class";
-  cache.give(first, 600);
+  EXPECT_EQ(cache.take(961), first) << "a block serves every size of its class";
+  cache.give(first, 961);
+  std::byte* smaller = cache.take(960);
+  EXPECT_NE(smaller, first) << "no more than an eighth of a block is left over";
+  cache.give(smaller, 960);
   const int64_t used = buffer_pool().stats().used_bytes;
   std::byte* large = cache.take(kLeastPooled);
   EXPECT_GE(buffer_pool().stats().used_bytes, used + kLeastPooled) << "large ones are pooled";

@@ -3,9 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include <thread>
+
 #include "cpu/cpu_target.h"
 #include "runtime/execute/context.h"
 #include "runtime/fake_host.h"
+#include "runtime/memory/buffer_pool.h"
 #include "runtime/memory/frozen_memory.h"
 
 namespace dvm::runtime {
@@ -40,8 +43,9 @@ class Recall : public testing::Test {
     ExecutionContext& context = ExecutionContext::acquire();
     BufferView results[3];
     const Outcome outcome = execute(plan_, *target_, host, {&input, 1}, {}, results, context);
-    const RecallKey key(plan_, *target_, frozen_memory(), {&input, 1}, {});
-    const bool recorded = context.state().recalls.find(key) != nullptr;
+    std::vector<uint64_t> words;
+    const RecallKey key(words, plan_, *target_, frozen_memory(), {&input, 1}, {});
+    const bool recorded = context.state().recalls.find(key, context.state().memo) != nullptr;
     ExecutionContext::release(context);
     if (call.check_fails) {
       EXPECT_EQ(outcome, Outcome::check_failed);
@@ -122,6 +126,114 @@ TEST_F(Recall, ReleasesWhatItAllocatedWhenTheHostFails) {
     host.release(input.owner);
     EXPECT_EQ(host.live, 0);
   }
+}
+
+// Temporaries of all kinds: of Regions, of whole arrays, workspaces of sums in parts, a number.
+constexpr const char* kTemporaries =
+    "plan v1 {\ninput b0: f32 rank 2\ninput b1: i64 rank 1\n"
+    "region r0 = graph v1 {\n%0 = input f32[s0, s1]\n%1 = neg(%0) f32[s0, s1]\nreturn %1\n}\n"
+    "region r1 = graph v1 {\n%0 = input f32[s0, s1]\n%1 = sum(%0) f32[1, 1] {axes = [0, 1]}\n"
+    "return %1\n}\n"
+    "region r2 = graph v1 {\n%0 = input f32[s0, s1]\n%1 = input f32[1, 1]\n%2 = input f32[]\n"
+    "%3 = broadcast(%1) f32[s0, s1]\n%4 = broadcast(%2) f32[s0, s1]\n%5 = add(%0, %3) f32[s0, s1]\n"
+    "%6 = mul(%5, %4) f32[s0, s1]\nreturn %6\n}\n"
+    "i0 = size b0, 0\ni1 = size b0, 1\ni2 = size b1, 0\ni3 = literal 1\n"
+    "b2 = alloc f32, [i0, i1]\nrun r0, [b0], [b2], [i0, i1], []\n"
+    "b3 = host_alloc f32, [i2, i1]\nwhole gather, [b2, b1], b3, 0\nfree b2\n"
+    "b4 = alloc f32, [i3, i3]\nrun r1, [b3], [b4], [i2, i1], []\n"
+    "b5 = alloc f32, []\nstore b5, i2\n"
+    "b6 = alloc f32, [i2, i1]\nrun r0, [b3], [b6], [i2, i1], []\nfree b3\n"
+    "b7 = host_alloc f32, [i2, i1]\nrun r2, [b6, b4, b5], [b7], [i2, i1], []\n"
+    "free b4\nfree b5\nfree b6\nret [b7]\n}\n";
+
+class Temporaries : public testing::Test {
+ protected:
+  struct Inputs {
+    BufferView views[2];
+  };
+  Inputs inputs(FakeHost& host, int64_t rows, int64_t columns, int64_t picked, int64_t highest) {
+    core::Array x = core::make_array(core::DType::f32, {rows, columns});
+    size_t place = 0;
+    for (float& element : core::elements<float>(x)) element = static_cast<float>(place++ % 7);
+    core::Array at = core::make_array(core::DType::i64, {picked});
+    int64_t index = highest;
+    for (int64_t& element : core::elements<int64_t>(at)) element = index++ % rows;
+    core::elements<int64_t>(at)[0] = highest;
+    return {{test::to_buffer(host, x, 0), test::to_buffer(host, at, 0)}};
+  }
+  Outcome run(FakeHost& host, const Inputs& given, std::vector<float>& elements) {
+    BufferView result;
+    ExecutionContext& context = ExecutionContext::acquire();
+    const Outcome outcome = execute(plan_, *target_, host, given.views, {}, {&result, 1}, context);
+    ExecutionContext::release(context);
+    elements.clear();
+    if (outcome == Outcome::done) {
+      const core::Array array = test::to_array(result);
+      const auto all = core::elements<float>(array);
+      elements.assign(all.begin(), all.end());
+      host.release(result.owner);
+    }
+    return outcome;
+  }
+  // Of the same call, the first and again; the numbers of large blocks that they took.
+  void expect_same(int64_t rows, int64_t columns, int64_t picked, int64_t blocks) {
+    FakeHost host;
+    const Inputs given = inputs(host, rows, columns, picked, rows - 1);
+    std::vector<float> first, again;
+    ASSERT_EQ(run(host, given, first), Outcome::done);
+    for (int time = 0; time < 3; ++time) {
+      const int64_t before = buffer_pool().stats().taken;
+      ASSERT_EQ(run(host, given, again), Outcome::done);
+      EXPECT_EQ(buffer_pool().stats().taken - before, blocks);
+      EXPECT_EQ(first, again);
+    }
+    for (const BufferView& view : given.views) host.release(view.owner);
+    EXPECT_EQ(host.live, 0);
+  }
+
+  const Plan plan_ = parse_plan(kTemporaries);
+  const std::unique_ptr<vm::Target> target_ = cpu::make_cpu_target();
+};
+
+TEST_F(Temporaries, OfACallMetBeforeAreOneBlock) {
+  expect_same(5, 3, 4, 0);
+  expect_same(600, 500, 1000, 1);
+  expect_same(5, 3, 4, 0);
+  expect_same(2000, 1000, 1500, 1);
+}
+
+TEST_F(Temporaries, OfACallMetBeforeThatIsGivenUpAreLetGo) {
+  FakeHost host;
+  const Inputs good = inputs(host, 600, 1000, 500, 599), bad = inputs(host, 600, 1000, 500, 600);
+  std::vector<float> first, again;
+  const int64_t used = buffer_pool().stats().used_bytes;
+  for (int time = 0; time < 3; ++time) {
+    ASSERT_EQ(run(host, good, time == 0 ? first : again), Outcome::done);
+    EXPECT_EQ(run(host, bad, again), Outcome::check_failed) << "an index is out of range";
+    EXPECT_EQ(buffer_pool().stats().used_bytes, used);
+    ASSERT_EQ(run(host, good, again), Outcome::done);
+    EXPECT_EQ(first, again);
+  }
+  for (const Inputs& given : {good, bad}) {
+    for (const BufferView& view : given.views) host.release(view.owner);
+  }
+}
+
+TEST_F(Temporaries, OfTwoThreadsAreApart) {
+  const auto calls = [&](int64_t columns) {
+    FakeHost host;
+    const Inputs given = inputs(host, 40, columns, 80, 39);
+    std::vector<float> first, again;
+    ASSERT_EQ(run(host, given, first), Outcome::done);
+    for (int time = 0; time < 300; ++time) {
+      ASSERT_EQ(run(host, given, again), Outcome::done);
+      ASSERT_EQ(first, again);
+    }
+    for (const BufferView& view : given.views) host.release(view.owner);
+  };
+  std::thread other([&] { calls(100); });
+  calls(101);
+  other.join();
 }
 
 }  // namespace
