@@ -188,8 +188,9 @@ class Objects(ObjectPart):
             self.program.guard("guard_value", register, set(items), key=(register,))
             return SetValue(set(items), register, object=seen)
         if self.is_plain_instance(seen):
-            self.program.kept.append(kind)
-            self._plain.add(id(kind))
+            if not is_array(seen):  # of which some are values of another kind
+                self.program.kept.append(kind)
+                self._plain.add(id(kind))
             return Instance(kind, register=register, object=seen)
         if is_array(seen):
             return self._adopted(ADOPTS[id(library_of(seen).array)], register, seen, external)
