@@ -53,6 +53,20 @@ def through(tmp_path: Path, f: Any, *args: Any) -> dvm.CompiledGraph:
     return dvm.load(tmp_path / "f.dvm", check=True)
 
 
+def test_arguments_come_in_the_order_of_the_parameters(tmp_path: Path) -> None:
+    def scaled(k: int, y: Any, s: float, x: Any, t: float, n: int) -> Any:
+        return (x * t - y) * n + s * k
+
+    def given(*numbers: Any) -> tuple[Any, ...]:
+        k, s, t, n = numbers
+        return k, np.arange(2.0), s, np.arange(2.0) * 3, t, n
+
+    loaded = through(tmp_path, scaled, *given(2, 3.0, 4.0, 5))
+    assert list(loaded.arguments) == ["y", "x", "s", "t", "k", "n"]
+    k, y, s, x, t, n = given(7, 0.5, 0.25, -1)
+    np.testing.assert_array_equal(loaded(y, x, s, t, k, n)[0], scaled(k, y, s, x, t, n))
+
+
 def test_other_sizes(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     weight = rng.standard_normal(16, np.float32)

@@ -259,6 +259,22 @@ class Graphs(PathPart):
         double = numbers.double_of(self, register) if dtype == "float64" else None
         return self.given_scalar(dtype, register) if double is None else double
 
+    def order_numbers(self) -> None:
+        """Of a path for a file: its numbers are inputs in the order of the parameters."""
+        example = self.settled.example
+        arrays = [value for _, value in example.arguments if is_array(value)] if example else []
+        if example is None or not arrays:
+            return
+        self.meet(library_of(arrays[0]))
+        for slot, (name, value) in enumerate(example.arguments):
+            if type(value) not in (int, float) or name in example.pinned:
+                continue
+            register = self.program.step("argument", slot, key=("argument", slot))
+            if type(value) is float:
+                self.given_scalar("float64", register)
+            elif abs(value) < numbers.MOST:
+                self.symbol_of_int("k", register, value, -numbers.MOST)
+
     def given_scalar(self, dtype: str, register: int) -> int:
         def make() -> int:
             value = self.native.scalar(DTYPES[dtype], at=self.program.at)
@@ -698,7 +714,7 @@ class Graphs(PathPart):
         arrays = list(inputs)
         graph, scalars, unbound = self.native.extract(arrays, outputs)
         unbound = list(dict.fromkeys([*unbound, *asked]))
-        ints = [symbol for symbol in unbound if symbol in self.program.int_homes]
+        ints = [symbol for symbol in self.program.int_homes if symbol in unbound]
         if len(unbound) > len(ints):
             arrays += self._binders(unbound, arrays)
             graph, scalars, _ = self.native.extract(arrays, outputs)

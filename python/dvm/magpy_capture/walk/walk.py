@@ -78,6 +78,7 @@ class Walk(WalkPart):
             self.loop_policy.check_hopes()
             raise NotCapturable(reasons.PATH_MORE_EVENTS(MAX_EVENTS), self.record.events[-1][5])
         self.check_builtins()
+        self.graph.order_numbers()
         self.followed.meet_cells(Literal(self.outputs.function))
         while self.callbacks.skip() < len(self.record.events):
             self.lower_event()
