@@ -9,7 +9,7 @@ from dvm import _dvm, reasons
 from dvm.magpy_capture.libraries import LIBRARIES
 from dvm.magpy_capture.loops.histories import LoopHistories
 from dvm.magpy_capture.lowering import Lowering
-from dvm.magpy_capture.path.deadline import Deadline
+from dvm.magpy_capture.path.deadline import NEVER, Deadline
 from dvm.magpy_capture.path.graphs import Modes
 from dvm.magpy_capture.path.spec import NotCapturable, OutOfTime, PathSpec, Steps
 from dvm.magpy_capture.path.varying import ValueHistory
@@ -20,7 +20,7 @@ def lower(
     spec: PathSpec,
     recording: dict[str, Any],
     function: Any,
-    deadline: Deadline,
+    deadline: Deadline = NEVER,
     *,
     has_paths: bool = False,
     loops: LoopHistories | None = None,

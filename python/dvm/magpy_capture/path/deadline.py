@@ -32,4 +32,7 @@ class Deadline:
         self._next_look = time.monotonic_ns() + left
 
 
-__all__ = ["Deadline"]
+#: for what takes as long as it takes
+NEVER = Deadline(None)
+
+__all__ = ["NEVER", "Deadline"]
