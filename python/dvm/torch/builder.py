@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -128,7 +127,7 @@ class Builder:
     def _rounded(value: Any, dtype: str) -> Any:
         if dtype in FLOATS:
             return float(torch.tensor(value, dtype=TORCH_DTYPES[dtype]))
-        if isinstance(value, float) and not math.isfinite(value):
+        if not -(2**63) <= value < 2**63:  # no number at all, among others
             raise NotCompiled(f"{value} as {dtype}")
         return int(torch.tensor(value).to(TORCH_DTYPES[dtype]))
 

@@ -26,13 +26,13 @@ FORMS: dict[str, Callable[[torch.Tensor, Any], torch.Tensor]] = {
     "tensor": lambda x, s: torch.tensor(s, dtype=x.dtype),
 }
 DTYPES = ["float32", "bfloat16", "float16", "int64", "int32", "uint8"]
-NUMBERS = (1e300, -1e300, 70000.0, 3.7, float("inf"), float("nan"), 2**40, 300, -1)
+NUMBERS = (1e300, -1e300, 70000.0, 3.7, float("inf"), float("nan"), 2**40, 2**63, 300, -1)
 
 
 def outcome(f: Callable[..., Any], x: torch.Tensor, number: Any) -> Any:
     try:
         return f(x.clone(), number)
-    except (RuntimeError, OverflowError) as error:
+    except (RuntimeError, OverflowError, ValueError) as error:
         return type(error), str(error)
 
 
