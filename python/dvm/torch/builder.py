@@ -63,6 +63,11 @@ class Number:
     tensor: Tensor
 
 
+def wide_dtype(dtype: str) -> str:
+    """The dtype in which torch computes with elements of a dtype: of halves f32."""
+    return "f32" if dtype in HALVES else dtype
+
+
 def is_same(a: Size, b: Size) -> bool:
     return a is b or (a == b if isinstance(a, int) and isinstance(b, int) else str(a) == str(b))
 
@@ -194,7 +199,7 @@ class Builder:
 
     def wide(self, t: Tensor) -> Tensor:
         """Return a half as torch computes with it, in f32; others as they are."""
-        return self.cast(t, "f32") if t.dtype in HALVES else t
+        return self.cast(t, wide_dtype(t.dtype))
 
     # Shapes
 

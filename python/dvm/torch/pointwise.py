@@ -18,6 +18,7 @@ from dvm.torch.builder import (
     NotCompiled,
     Number,
     Tensor,
+    wide_dtype,
 )
 from dvm.torch.sizes import Size
 
@@ -100,18 +101,13 @@ def scaled(op: str) -> Lowering:
     return lower
 
 
-def wide_dtype(b: Builder) -> str:
-    """The dtype in which torch computes a result of floats at once."""
-    return "f32" if b.out.dtype in HALVES else b.out.dtype
-
-
 def adding(op: str) -> Lowering:
     """Lower x + value * first * second, or first divided by second."""
 
     def lower(b: Builder, x: Tensor, first: Tensor, second: Tensor, *, value: Any = 1) -> Tensor:
         if b.out.dtype not in FLOATS:
             raise NotCompiled("a factor that torch makes a whole number of")
-        dtype = wide_dtype(b)
+        dtype = wide_dtype(b.out.dtype)
         made = b.mul(operand(b, first, dtype), value) if value != 1 else operand(b, first, dtype)
         made = b.elementwise(op, made, operand(b, second, dtype))
         return b.cast(b.add(operand(b, x, dtype), made), b.out.dtype)
@@ -124,7 +120,7 @@ addcmul, addcdiv = adding("mul"), adding("div")
 
 def lerp(b: Builder, start: Tensor, end: Tensor, weight: Any) -> Tensor:
     """From the nearer of both ends on, as torch."""
-    dtype, shape = wide_dtype(b), b.out.shape
+    dtype, shape = wide_dtype(b.out.dtype), b.out.shape
     x, y, share = (operand(b, each, dtype) for each in (start, end, weight))
     apart = b.sub(y, x)
     is_nearer = b.lt(b.abs(share), b.constant(0.5, dtype, shape))
@@ -178,7 +174,7 @@ def div(b: Builder, x: Any, y: Any, rounding_mode: str | None = None) -> Tensor:
     if rounding_mode == "trunc":
         if dtype not in FLOATS:
             raise NotCompiled("integers divided towards 0")
-        wide = "f32" if dtype in HALVES else dtype
+        wide = wide_dtype(dtype)
         return b.cast(b.trunc(b.div(operand(b, x, wide), operand(b, y, wide))), b.out.dtype)
     wide = dtype if dtype in FLOATS else b.out.dtype
     return b.cast(b.div(operand(b, x, wide), operand(b, y, wide)), b.out.dtype)
@@ -229,7 +225,7 @@ def power(b: Builder, x: Any, y: Any) -> Tensor:
         ):
             raise NotCompiled("a power of integers that may be negative")
         return b.power(operand(b, x, dtype), operand(b, y, dtype))
-    wide = "f32" if dtype in HALVES else dtype
+    wide = wide_dtype(dtype)
     base = operand(b, x, wide)
     exact: dict[float, Callable[[], Tensor]] = {
         0.5: lambda: b.sqrt(base),
@@ -316,7 +312,7 @@ def elu(
 
 
 def fma(b: Builder, x: Tensor, y: Tensor, z: Tensor) -> Tensor:
-    dtype = wide_dtype(b)
+    dtype = wide_dtype(b.out.dtype)
     product = b.mul(operand(b, x, dtype), operand(b, y, dtype))
     return b.cast(b.add(product, operand(b, z, dtype)), b.out.dtype)
 

@@ -7,13 +7,13 @@ from typing import Any
 from dvm.torch import reductions
 from dvm.torch.builder import (
     FLOATS,
-    HALVES,
     Builder,
     NotCompiled,
     Number,
     Tensor,
     is_same,
     is_same_shape,
+    wide_dtype,
 )
 from dvm.torch.sizes import Size
 
@@ -51,7 +51,7 @@ def addmm(
     if x.dtype not in FLOATS:
         raise NotCompiled("a product of integers")
     dtype = b.out.dtype
-    wide = "f32" if dtype in HALVES else dtype
+    wide = wide_dtype(dtype)
     made = b.wrap(b.graph.matmul(x.node, y.node, wide))
     if alpha != 1:
         made = b.mul(made, alpha)
@@ -72,7 +72,7 @@ def linear(b: Builder, x: Tensor, weight: Tensor, bias: Tensor | None = None) ->
         return b.reshape(product(b, flat, turned), b.out.shape)
     if x.dtype not in FLOATS:
         raise NotCompiled("a product of integers")
-    wide = "f32" if b.out.dtype in HALVES else b.out.dtype
+    wide = wide_dtype(b.out.dtype)
     made = b.reshape(b.wrap(b.graph.matmul(flat.node, turned.node, wide)), b.out.shape)
     made = b.add(made, b.broadcast(b.cast(bias, wide), b.out.shape))
     return b.cast(made, b.out.dtype)
@@ -87,7 +87,7 @@ def scores(
     b: Builder, query: Tensor, key: Tensor, mask: Tensor | None, is_causal: bool, scale: Any
 ) -> Tensor:
     """Query @ key^T * scale, with what may not be looked at at minus infinity, in f32 or f64."""
-    wide = "f32" if query.dtype in HALVES else query.dtype
+    wide = wide_dtype(query.dtype)
     made = b.wrap(b.graph.matmul(query.node, turned(b, key).node, wide))
     made = b.mul(made, scale)
     if is_causal:

@@ -151,7 +151,7 @@ class Graphs(PathPart):
     def size(self, n: int | _dvm.Dim) -> _dvm.Dim:
         if not isinstance(n, int):
             return n
-        if not -(2**62) < n < 2**62:
+        if not -numbers.MOST < n < numbers.MOST:
             raise refuse(reasons.SIZE, n)
         return self.native.size(n)
 
@@ -218,7 +218,7 @@ class Graphs(PathPart):
 
     def symbol_of_int(self, kind: str, register: int, seen: int, low: int) -> _dvm.Dim:
         """A symbol for the int in a register."""
-        if abs(seen) >= 2**62:
+        if abs(seen) >= numbers.MOST:
             raise refuse(reasons.SIZE, seen)
         if self.settled.is_settled(register):
             return self.native.size(seen)
@@ -232,9 +232,9 @@ class Graphs(PathPart):
         name = f"{kind}{len(self.program.int_homes)}"
         self.program.int_homes[name] = register
         self.symbol_values[name] = seen
-        self.program.int_sizes[register] = self.native.symbol(name, lo=low)
-        self.program.int_dims[name] = self.program.int_sizes[register]
-        return self.program.int_dims[name]
+        made = self.native.symbol(name, lo=low)
+        self.program.int_sizes[register] = self.program.int_dims[name] = made
+        return made
 
     def meet(self, library: Library) -> None:
         """A path has arrays of one library: its rules, and its arrays as results."""
@@ -261,13 +261,12 @@ class Graphs(PathPart):
 
     def order_numbers(self) -> None:
         """Of a path for a file: its numbers are inputs in the order of the parameters."""
-        example = self.settled.example
-        arrays = [value for _, value in example.arguments if is_array(value)] if example else []
-        if example is None or not arrays:
+        arrays = [value for _, value in self.settled.arguments if is_array(value)]
+        if not arrays:
             return
         self.meet(library_of(arrays[0]))
-        for slot, (name, value) in enumerate(example.arguments):
-            if type(value) not in (int, float) or name in example.pinned:
+        for slot, (name, value) in enumerate(self.settled.arguments):
+            if type(value) not in (int, float) or name in self.settled.pinned:
                 continue
             register = self.program.step("argument", slot, key=("argument", slot))
             if type(value) is float:

@@ -113,10 +113,6 @@ class Program(PathPart):
         """The line of the event being lowered."""
         return self.steps.at
 
-    @at.setter
-    def at(self, at: Location) -> None:
-        self.steps.at = at
-
     def register(self) -> int:
         if self._registers == MOST_STEPS:
             raise refuse(reasons.PATH_MORE_STEPS, MOST_STEPS)

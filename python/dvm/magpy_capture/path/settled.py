@@ -94,12 +94,18 @@ def registers_of(step: Step) -> Iterator[int]:
 
 
 class Settled(PathPart):
-    """Tells what of one path is settled; nothing is where the path is for no file."""
+    """Tells what of one path is settled; nothing is where the path is for no file.
+
+    is_saved: whether it is for one. arguments: names and values, by slot. pinned: names of those
+    that are as in the example in each call.
+    """
 
     needs = "program"
 
     def __init__(self, example: Example | None) -> None:
-        self.example = example
+        self.is_saved = example is not None
+        self.arguments = [] if example is None else [*example.arguments]
+        self.pinned = frozenset() if example is None else example.pinned
         self.constants: dict[str, tuple[Array, tuple[int, ...]]] = {}  # and its axes in memory
         self._is_settled: dict[int, bool] = {}
         self._values: dict[int, Any] = {}
@@ -108,7 +114,7 @@ class Settled(PathPart):
 
     def is_settled(self, register: int) -> bool:
         """Whether each call has the same there."""
-        if self.example is None:
+        if not self.is_saved:
             return False
         if register not in self._is_settled:
             step = self.program.maker_of(register)
@@ -132,22 +138,13 @@ class Settled(PathPart):
     def place_of(self, register: int) -> int:
         """Which of the arguments it is in."""
         name = self.name_of(register).partition(".")[0]
-        names = [] if self.example is None else [each for each, _ in self.example.arguments]
+        names = [each for each, _ in self.arguments]
         return names.index(name) if name in names else len(names)
-
-    @property
-    def is_saved(self) -> bool:
-        """Whether the path is for a file."""
-        return self.example is not None
-
-    @property
-    def pinned(self) -> frozenset[str]:
-        return frozenset() if self.example is None else self.example.pinned
 
     def is_given(self, register: int) -> bool:
         """Whether it is an argument, or lies in a container that is one."""
         step = self.program.maker_of(register)
-        if step is None or self.example is None:
+        if step is None or not self.is_saved:
             return False
         if step[0] in ("item", "key"):
             return self.is_given(step[2])
@@ -162,8 +159,8 @@ class Settled(PathPart):
         return self._values[register]
 
     def _value(self, name: str, _: int, *operands: Any) -> Any:
-        if name == "argument" and self.example is not None:
-            return self.example.arguments[operands[0]][1]
+        if name == "argument":
+            return self.arguments[operands[0]][1]
         if name not in MEANINGS:
             return _dvm.MISSING
         known: list[Any] = []
@@ -181,8 +178,8 @@ class Settled(PathPart):
         if step is None:
             return ""
         name, _, *operands = step
-        if name == "argument" and self.example is not None:
-            return self.example.arguments[operands[0]][0]
+        if name == "argument":
+            return self.arguments[operands[0]][0]
         if name == "call" and is_of_same_array(self.value_of(operands[0])):
             return self.name_of(operands[1][0])
         if not (self.is_given(register) or self.is_settled(register)):

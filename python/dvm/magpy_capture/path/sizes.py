@@ -6,6 +6,7 @@ import operator
 
 from dvm import _dvm
 from dvm.magpy_capture.path.layer import PathPart
+from dvm.magpy_capture.path.numbers import MOST
 
 
 class Sizes(PathPart):
@@ -71,7 +72,7 @@ class Sizes(PathPart):
 
     def dim_of_int(self, register: int, seen: int) -> _dvm.Dim:
         """A computed or passed int as a size of either sign."""
-        return self.graph.symbol_of_int("k", register, seen, -(2**62))
+        return self.graph.symbol_of_int("k", register, seen, -MOST)
 
     def size_of_int(self, register: int, seen: int) -> _dvm.Dim:
         """A computed int that is not negative, as a size."""

@@ -14,6 +14,7 @@ from dvm.magpy_capture.path.spec import refuse
 from dvm.magpy_capture.registry import means
 from dvm.magpy_capture.values import Abstract, Literal, Tensor
 from dvm.torch import pointwise as rows
+from dvm.torch.builder import wide_dtype
 
 
 @means(torch.prelu, torch.Tensor.prelu)
@@ -28,7 +29,7 @@ def prelu(lower: TorchPart, input: Abstract, weight: Abstract, *, seen: Any) -> 
     shape = [slopes.shape[0] if axis == min(1, x.rank - 1) else one for axis in range(x.rank)]
 
     def row(b: Any, x: Any, slopes: Any) -> Any:
-        x, slopes = (rows.operand(b, each, rows.wide_dtype(b)) for each in (x, slopes))
+        x, slopes = (rows.operand(b, each, wide_dtype(b.out.dtype)) for each in (x, slopes))
         zero = b.constant(0, x.dtype, x.shape)
         return b.cast(b.select(b.gt(x, zero), x, b.mul(x, slopes)), b.out.dtype)
 
@@ -44,7 +45,7 @@ def glu(lower: TorchPart, input: Abstract, dim: Abstract = Literal(-1), *, seen:
     value, gate = parts_of(lower, x, axis, [half]).elements
 
     def row(b: Any, value: Any, gate: Any) -> Any:
-        value, gate = (rows.operand(b, each, rows.wide_dtype(b)) for each in (value, gate))
+        value, gate = (rows.operand(b, each, wide_dtype(b.out.dtype)) for each in (value, gate))
         return b.cast(b.mul(value, rows.sigmoid(b, gate)), b.out.dtype)
 
     return pointwise(lower, row, seen, value, gate)

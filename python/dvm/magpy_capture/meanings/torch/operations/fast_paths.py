@@ -41,9 +41,15 @@ FORM = "a whole attention"
 
 
 class Layer:
-    """Computes with nodes [batch, row, feature] of one dtype."""
+    """Computes with nodes [batch, row, feature] of one dtype.
 
-    def __init__(self, lower: TorchPart, x: Tensor, mask: Abstract, dtype: torch.dtype) -> None:
+    packed: the weights of query, key and value, one below the other.
+    """
+
+    def __init__(
+        self, lower: TorchPart, x: Tensor, packed: Abstract, mask: Abstract, dtype: torch.dtype
+    ) -> None:
+        lower.torch_tensors.equal_sizes(x, -1, tensor(lower, packed), 1)
         if not is_none(mask) or x.rank != 3:
             raise refuse(reasons.TORCH_FORM, FORM, "a mask, or other than three axes")
         self.lower, self.dtype, self.b = lower, dtype, builder_of(lower)
@@ -114,8 +120,7 @@ def attention(
     x = tensor(lower, query)
     if resolve(key) is not x or resolve(value) is not x:
         raise refuse(reasons.TORCH_FORM, FORM, "another key than query")
-    lower.torch_tensors.equal_sizes(x, -1, tensor(lower, qkv_weight), 1)
-    layer = Layer(lower, x, mask, seen[0].dtype)
+    layer = Layer(lower, x, qkv_weight, mask, seen[0].dtype)
     heads = layer.heads(node_of(lower, x), lower.indexing.integer(num_head), qkv_weight, qkv_bias)
     made = result(lower, layer.attended(heads, proj_weight, proj_bias))
     if seen[1] is None:
@@ -156,8 +161,7 @@ def encoder_layer(
     seen: Any,
 ) -> Tensor:
     x = tensor(lower, src)
-    lower.torch_tensors.equal_sizes(x, -1, tensor(lower, qkv_weight), 1)
-    layer, plain = Layer(lower, x, mask, seen.dtype), lower.indexing.plain
+    layer, plain = Layer(lower, x, qkv_weight, mask, seen.dtype), lower.indexing.plain
     b, count = layer.b, lower.indexing.integer(num_heads)
 
     def attended(x: Node) -> Node:

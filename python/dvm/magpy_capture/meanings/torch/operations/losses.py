@@ -113,11 +113,8 @@ def group_norm(
         raise refuse(reasons.TORCH_FORM, "group_norm", "two dtypes")
     if any(lower.sizes.is_size(size, 0) for size in x.shape):
         raise refuse(reasons.TORCH_FORM, "group_norm", "no elements")
-    batch, channels, *others = sized(x.shape)
-    inner: Any = 1
-    for size in others:
-        inner = size * inner
-    sizes = batch, channels, inner, groups, lower.indexing.plain(eps)
+    flat = sized([*x.shape[:2], lower.graph.product(x.shape[2:])])
+    sizes = *flat, groups, lower.indexing.plain(eps)
     nodes = node_of(lower, x), maybe(lower, weight), maybe(lower, bias)
     expected: Any = [(seen.dtype, [])] * 3
     return result(lower, lowered(lower, norms.group_norm, expected, *nodes, *sizes)[0])
