@@ -359,12 +359,19 @@ PyObject* CompiledFunction::missed(PyObject* self, Call& call, const Times& begi
                      " would be captured: " + (why.empty() ? "it is the first" : why.back().text));
     }
     default:
+      const auto original = [&] { return call_bound(as_function(function_), bound); };
+      if (paths_.size() >= static_cast<size_t>(kMaxPaths)) {
+        ++stats_.misses;
+        ++stats_.fallbacks;
+        Ref result = Ref::steal(plain(call, begin, original));
+        if (!std::exchange(warned_, true)) warn(as_function(function_), limit());
+        return result.release();
+      }
       const bool at_any_cost = present_stance() == Stance::force_capture_ && !call.spares_opaque;
-      if (paths_.size() < static_cast<size_t>(kMaxPaths) && !policy_.may_capture(stats_.hits) &&
-          !at_any_cost) {
+      if (!policy_.may_capture(stats_.hits) && !at_any_cost) {
         ++stats_.fallbacks;
         if (call.spares_opaque) why_ = "opaque-lost";
-        return plain(call, begin, [&] { return call_bound(as_function(function_), bound); });
+        return plain(call, begin, original);
       }
       ++stats_.misses;
       return capture(self, call);
@@ -390,12 +397,6 @@ PyObject* CompiledFunction::capture(PyObject* self, Call& call) {
       }));
     }
   } const note_bits{*this};
-  if (paths_.size() >= static_cast<size_t>(kMaxPaths)) {
-    ++stats_.fallbacks;
-    Ref result = Ref::steal(call_bound(function, bound));
-    if (!std::exchange(warned_, true)) warn(function, limit());
-    return result.release();
-  }
   free_retired();
   const int64_t number = stats_.calls;
   // To explain is to replay once more: not where that calls what dvm does not know.
@@ -422,10 +423,10 @@ PyObject* CompiledFunction::capture(PyObject* self, Call& call) {
   const bool skipped = trace.record->skipped() > 0;
   Policy::Traced traced{load, distinct_events(recording), recording.opcodes, since(begin).cpu};
   policy_.recorded(traced);
-  const auto put_off = [&](int64_t expected) {
+  const auto put_off = [&](int64_t expected, bool at_least) {
     ++stats_.fallbacks;
     const int64_t behind = since(begin).cpu - traced.nanos;
-    policy_.put_off(traced.tracer + behind, traced.tracer + expected);
+    policy_.put_off(traced.tracer + behind, traced.tracer + expected, at_least);
     return trace.result.release();
   };
   if (!trace.result) {  // the user's own exception: no path to keep
@@ -436,21 +437,21 @@ PyObject* CompiledFunction::capture(PyObject* self, Call& call) {
   const int64_t expected = policy_.expected_of(traced.events);
   if (trace.record->is_over_limit()) {
     may_skip_turns_ = may_skip_turns_ && !trace.record->is_left_within_skipped();
-    return put_off(expected + traced.tracer);
+    return put_off(expected + traced.tracer, true);
   }
-  if (expected > budget) return put_off(expected);
+  if (expected > budget) return put_off(expected, false);
   const int64_t most = at_any_cost ? INT64_MAX : budget + Policy::kAtOnce;
   const auto count = gives_arguments ? std::ssize(recorded_arguments) : parameters_;
   std::unique_ptr<Path> path = lower_(self, trace, bound, count, most);
   const int64_t lowered = since(begin).cpu - traced.nanos;
   if (path == nullptr) {
     if (PyErr_Occurred()) return nullptr;
-    return put_off(2 * lowered);
+    return put_off(2 * lowered, true);
   }
   // With the turns that it lacks, another recording may become a path.
   if (skipped && !path->reason().empty()) {
     may_skip_turns_ = false;
-    return put_off(2 * lowered);
+    return put_off(2 * lowered, true);
   }
   // The function itself may have replaced its code, or called itself, meanwhile.
   if (code.get() != code_.get()) return trace.result.release();
@@ -473,7 +474,7 @@ PyObject* CompiledFunction::capture(PyObject* self, Call& call) {
 
 std::string CompiledFunction::limit() const {
   if (!warned_ || paths_.size() < static_cast<size_t>(kMaxPaths)) {
-    const std::string why = policy_.why(stats_.calls);
+    const std::string why = policy_.why();
     return why_.empty() ? why : why_;
   }
   return "path-limit\n" + std::to_string(kMaxPaths);

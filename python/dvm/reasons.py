@@ -667,8 +667,24 @@ OBJECT_TELLS_END = Row("an object that tells when it dies, or lends memory until
 
 LONG_CALL = Row("a call of {} steps, of which some turns were not recorded", AT_ONCE)
 WAITS = Row(
-    "capture \N{ALMOST EQUAL TO} {}, saves up to {} a call, at call {}; or `force_capture`", AT_ONCE
+    "capture \N{ALMOST EQUAL TO} {}, after about {} more plain calls, saves up to {} of each; or "
+    "`force_capture`",
+    AT_ONCE,
 )
+WAITS_UNTIMED = Row(
+    "capture \N{ALMOST EQUAL TO} {}, when plain calls have taken as long; or `force_capture`",
+    AT_ONCE,
+)
+TRIED = Row(
+    "capture > {}, tried again after about {} more plain calls, saves up to {} of each; or "
+    "`force_capture`",
+    AT_ONCE,
+)
+TRIED_UNTIMED = Row(
+    "capture > {}, tried again when plain calls have taken as long; or `force_capture`", AT_ONCE
+)
+#: those that tell a price
+PRICED = (WAITS, WAITS_UNTIMED, TRIED, TRIED_UNTIMED)
 OPAQUE_LOST = Row(
     "replays that call functions dvm does not know were given up: it runs uncompiled for now",
     STRAIGHT,
