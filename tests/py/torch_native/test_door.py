@@ -6,6 +6,7 @@ import copy
 import pickle
 import subprocess
 import sys
+import time
 from typing import Any
 
 import pytest
@@ -99,11 +100,16 @@ def test_calls_go_through_torch_once_they_have_paid_for_it(monkeypatch) -> None:
     for _ in range(4):
         made(x).sum().backward()
     assert captured._traced is None
-    assert captured._spent > 0
-    monkeypatch.setattr(type(captured), "price", captured._spent)
-    torch.testing.assert_close(made(x), made.original(x), rtol=1e-3, atol=1e-4)
-    assert captured._traced is not None
-    assert type(captured).price > captured._spent  # what this one took
+    price = 20_000_000
+    monkeypatch.setattr(type(captured), "took", price)
+    spent = 0
+    while captured._traced is None:
+        begin = time.thread_time_ns()
+        result = made(x)
+        spent += time.thread_time_ns() - begin
+    torch.testing.assert_close(result, made.original(x), rtol=1e-3, atol=1e-4)
+    assert spent > price / 3  # 5 ms are advanced, and not each call is timed
+    assert type(captured).took != price  # but what this one took
 
 
 def test_calls_that_are_refused_go_through_torch_and_others_do_not() -> None:
