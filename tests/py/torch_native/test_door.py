@@ -174,6 +174,28 @@ print(made.call.compiled.stats.hits, "torch._dynamo" in sys.modules)
     assert done.stdout.split() == ["1", "False"]
 
 
+def test_outputs_and_losses_import_neither_dynamo_nor_sympy() -> None:
+    """Which takes a second, once: as torch's own functions on the device "meta" do."""
+    text = """
+import sys, torch, dvm
+from torch.nn import functional
+dvm.set_stance("force_capture")
+x = torch.rand(4, 5)
+def losses(x, y):
+    each = functional.mse_loss, functional.smooth_l1_loss, functional.huber_loss
+    return [f(x, y) for f in each]
+def outputs(x, y):
+    torch.add(x, 1, out=y)
+    z = torch.sum(y, 0, out=torch.empty(x.shape[1]))
+    return torch.matmul(x, z, out=torch.empty(x.shape[0]))
+for made in map(dvm.compile, (losses, outputs)):
+    made(x, x * 0.5), made(x, x * 0.5)
+    print(made.stats.hits, "torch._dynamo" in sys.modules, "sympy" in sys.modules)
+"""
+    done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["1", "False", "False"] * 2
+
+
 def test_a_compiled_module_is_followed_by_torch_compile() -> None:
     made = dvm.compile(Net().eval())
     assert isinstance(made, CompiledModule)
