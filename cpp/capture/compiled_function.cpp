@@ -251,12 +251,13 @@ PyObject* CompiledFunction::call(PyObject* self, PyObject* const* args, size_t n
     ++stats_.fallbacks;  // the original is faster than a replay, and so than other ways
     return rest();
   }
-  const Times begin = policy_.watches() ? times() : Times();
+  const bool compares = policy_.watches() && present_stance() == Stance::default_;
+  const Times begin = compares ? times() : Times();
   const Outcome outcome = find_again(call);
   switch (outcome) {
     case Outcome::done:
       ++stats_.hits;
-      if (policy_.wants_hit() && present_stance() == Stance::default_) [[unlikely]] {
+      if (compares && policy_.wants_hit()) [[unlikely]] {
         policy_.hit(load_of(call), since(begin));
       } else {
         policy_.hit();
@@ -327,8 +328,7 @@ PyObject* CompiledFunction::plain(const Call& call, const Times& begin, const Or
   const double load = load_of(call);
   const Times middle = times();
   PyObject* result = original();
-  const bool counts = begin.wall != 0 && present_stance() == Stance::default_;
-  policy_.plain(load, since(middle), counts ? middle.cpu - begin.cpu : 0);
+  policy_.plain(load, since(middle), begin.wall != 0 ? middle.cpu - begin.cpu : 0);
   return result;
 }
 

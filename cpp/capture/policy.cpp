@@ -153,10 +153,11 @@ void Policy::captured(const Traced& traced, int64_t lowered) {
 std::string Policy::why() const {
   if (rests_) return "hits-slower\n" + time_text(slow_) + "\n" + time_text(plain_);
   if (!waits_) return {};
-  const std::string text = (is_least_ ? "tried" : "waits");
-  if (usual_ == 0) return text + "-untimed\n" + time_text(price());
+  const std::string costs = '\n' + time_text(price());
+  if (usual_ == 0) return (is_least_ ? "tried-untimed" : "waits-untimed") + costs;
   const int64_t left = 1 + std::max<int64_t>(0, price() - balance_) / usual_;
-  return text + '\n' + time_text(price()) + '\n' + std::to_string(left) + '\n' + time_text(usual_);
+  const std::string calls = '\n' + std::to_string(left) + '\n' + time_text(usual_);
+  return (is_least_ ? "tried" : "waits") + costs + calls;
 }
 
 }  // namespace dvm::capture

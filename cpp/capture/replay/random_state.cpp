@@ -11,29 +11,31 @@ namespace {
 // How the libraries spell it: a generator's state belongs to its bit generator.
 constexpr const char* kAccessors[][2] = {{"get_state", "set_state"}, {"getstate", "setstate"}};
 
+const char* const* accessors_of(PyObject* owner) {
+  for (const auto& each : kAccessors) {
+    if (PyObject_HasAttrString(owner, each[0])) return each;
+  }
+  return nullptr;
+}
+
 Ref state_of(PyObject* owner) {
+  if (const char* const* accessors = accessors_of(owner)) {
+    return Ref::steal(PyObject_CallMethod(owner, accessors[0], nullptr));
+  }
   if (Ref generator = bit_generator_of(owner)) {
     return Ref::steal(PyObject_GetAttrString(generator.get(), "state"));
-  }
-  for (const auto& [get, set] : kAccessors) {
-    if (PyObject_HasAttrString(owner, get)) {
-      return Ref::steal(PyObject_CallMethod(owner, get, nullptr));
-    }
   }
   PyErr_Format(PyExc_TypeError, "%R has no random state", owner);
   return {};
 }
 
 bool set_state(PyObject* owner, PyObject* state) {
-  if (Ref generator = bit_generator_of(owner)) {
-    return PyObject_SetAttrString(generator.get(), "state", state) == 0;
-  }
-  for (const auto& [get, set] : kAccessors) {
-    if (!PyObject_HasAttrString(owner, set)) continue;
+  if (const char* const* accessors = accessors_of(owner)) {
     // "(O)": the state may be a tuple, which must stay one argument.
-    return static_cast<bool>(Ref::steal(PyObject_CallMethod(owner, set, "(O)", state)));
+    return static_cast<bool>(Ref::steal(PyObject_CallMethod(owner, accessors[1], "(O)", state)));
   }
-  return true;
+  const Ref generator = bit_generator_of(owner);
+  return !generator || PyObject_SetAttrString(generator.get(), "state", state) == 0;
 }
 
 // ---- random.Random: words that its base, written in C, has beyond the header, and the second

@@ -501,6 +501,11 @@ class Graphs(PathPart):
     def is_home(self, value: int) -> bool:
         return value in self._homes
 
+    def is_anothers(self, value: int) -> bool:
+        """Whether its memory is an array's that is not the path's alone."""
+        root = self.root(value)
+        return root in self._homes and root not in self.unowned
+
     def is_computed(self, value: int) -> bool:
         """Whether a segment has it already, so that another shape of it would be a view."""
         return value in self._segment_of
