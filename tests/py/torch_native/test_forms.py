@@ -20,6 +20,7 @@ FORMS = {
     "return torch.add(x, 1, out=y) * 2": 0,
     "return torch.matmul(x, y.t(), out=torch.zeros(x.shape[0], x.shape[0])) + 1": 0,
     "torch.mul(x, y, out=x); return x": 0,
+    "return torch.cat([x, y], out=torch.empty(2 * x.shape[0], x.shape[1])) * 2": 1,
     "return torch.max(x, 1, out=(y[:, 0].clone(), i)), y": 0,
     "return torch.rand(2, 3, generator=g) + x[0]": 1,
     "return x.clone().normal_(generator=g) + 1": 1,

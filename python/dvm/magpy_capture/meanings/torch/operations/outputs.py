@@ -15,7 +15,7 @@ from dvm.magpy_capture.meanings.torch.operations.library import TORCH_DTYPES
 from dvm.magpy_capture.path.program import describe
 from dvm.magpy_capture.path.spec import refuse
 from dvm.magpy_capture.tensors.rules import Arguments
-from dvm.magpy_capture.values import Abstract, Sequence, Tensor, resolve
+from dvm.magpy_capture.values import Abstract, ListValue, Sequence, Tensor, resolve
 from dvm.magpy_capture.values.kinds import name_of
 
 
@@ -91,7 +91,7 @@ def example(lower: TorchPart, value: Abstract) -> Any:
         if isinstance(known, torch.Tensor) and (known.shape, known.dtype) == (sizes, dtype):
             return known
         return torch.ones(sizes, dtype=dtype)
-    if isinstance(value, Sequence):
+    if isinstance(value, (Sequence, ListValue)):
         return tuple(example(lower, each) for each in value.elements)
     if not lower.host_operations.is_pure(value):
         raise refuse(reasons.TORCH_FORM, "a function of torch", describe(value))
