@@ -298,12 +298,15 @@ class Dim:
     @property
     def is_natural(self) -> bool: ...
 
+class Module:
+    """Functions, data types, and a graph that uses them."""
+
 class CompiledGraph:
     """The native half of dvm.CompiledGraph."""
 
     def __init__(
         self,
-        graph: str | Graph,
+        graph: str | Graph | Module,
         *,
         target: str = ...,
         numerics: str = ...,
@@ -311,6 +314,7 @@ class CompiledGraph:
         checks: Sequence[tuple[str, str, str]] = ...,
         functions: Mapping[str, Callable[..., Any]] = ...,
         constants: Mapping[str, Any] = ...,
+        types: Mapping[str, type] = ...,
     ) -> None: ...
     def __call__(self, *arguments: Any) -> tuple[NDArray[Any], ...]: ...
     def describe(self) -> PathRecord: ...  # the graph as a path of its own
@@ -330,12 +334,14 @@ class CompiledGraph:
     @property
     def results(self) -> list[tuple[str, str, str]]: ...
     @property
+    def types(self) -> dict[str, type]: ...
+    @property
     def plan(self) -> str: ...
     @property
     def target(self) -> str: ...
 
 # settings, the graph, its constants by name, and sections: kind, offset, size
-OpenedGraph = tuple[dict[str, Any], Graph, dict[str, NDArray[Any]], list[tuple[str, int, int]]]
+OpenedGraph = tuple[dict[str, Any], Module, dict[str, NDArray[Any]], list[tuple[str, int, int]]]
 
 def open_graph(path: bytes, name: str, check: bool) -> OpenedGraph: ...
 def use_torch(
