@@ -14,8 +14,10 @@ Contenders = dict[str, Callable[[int], Any]]  # each gives the result for the in
 
 
 def in_turns(ways: Contenders, lengths: list[int], rounds: int = 3) -> dict[str, float]:
-    """Microseconds per token: of each input the least of the rounds behind the first, the median of
-    all. The results of all have to agree."""
+    """Return microseconds per token of each contender, the median over the inputs.
+
+    Of each input the least of the rounds behind the first counts. The results have to agree.
+    """
     times: dict[str, list[float]] = {name: [] for name in ways}
     with torch.inference_mode():
         for k, length in enumerate(lengths):

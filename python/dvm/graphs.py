@@ -6,8 +6,6 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
 from dvm import _dvm
 from dvm.compiling import Options
 
@@ -66,8 +64,10 @@ class CompiledGraph:
         )
 
     def __call__(self, *arguments: Any) -> tuple[Any, ...]:
-        """The results of the graph, for its inputs and scalars in their order: arrays, and objects
-        of a module's data types."""
+        """Return the results of the graph, for its inputs and scalars in their order.
+
+        They are arrays, and objects of a module's data types.
+        """
         return self._compiled(*arguments)
 
     def save(

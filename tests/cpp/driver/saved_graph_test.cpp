@@ -80,13 +80,15 @@ TEST(SavedGraph, GeneratedGraphsComeBack) {
     const core::SavedSettings settings = names_for(made.graph);
     core::save_graph(path, made.graph, settings);
     const core::SavedGraph opened = core::open_graph(path, true);
-    ASSERT_TRUE(core::equal(placeless(opened.module.main), placeless(made.graph))) << "seed " << seed;
+    ASSERT_TRUE(core::equal(placeless(opened.module.main), placeless(made.graph)))
+        << "seed " << seed;
     EXPECT_EQ(opened.settings.inputs, settings.inputs);
     EXPECT_EQ(opened.settings.results, settings.results);
     core::save_graph(again, opened.module, opened.settings);
     ASSERT_EQ(content_of(again), content_of(path)) << "seed " << seed;
     if (seed % 3 != 0) continue;
-    const Executed before = run_on_cpu(made.graph, made), after = run_on_cpu(opened.module.main, made);
+    const Executed before = run_on_cpu(made.graph, made),
+                   after = run_on_cpu(opened.module.main, made);
     ASSERT_EQ(before.outcome, after.outcome);
     ASSERT_EQ(before.results.size(), after.results.size());
     for (size_t k = 0; k < before.results.size(); ++k) {
