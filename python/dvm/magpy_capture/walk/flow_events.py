@@ -154,7 +154,7 @@ class FlowEvents(WalkPart):
             found = class_attribute(base.cls, "__iter__")
             self.instances.guard_class(base.cls, "__iter__", found)
             return self.caller.begun(Literal(found), [base], {}, seen)
-        if self.loop_policy.is_rolled_over(result):
+        if self.loop_policy.is_rolled_over(result, base):
             return base if isinstance(base, IteratorValue) else self.containers.iterator(base)
         return self._left_early(result, base) or self.containers.iterator(base)
 
