@@ -159,7 +159,7 @@ def test_a_loop_over_keys_that_the_code_has_written_goes_one_way() -> None:
 
     @dvm.compile
     def scaled(x: Any) -> Any:
-        for key in settings().keys():
+        for key in settings():
             if key == "ab":
                 continue
             if hasattr(held, key) and getattr(held, key) is not None:
