@@ -417,6 +417,8 @@ class Containers(ObjectPart):
     def contains(self, container: Abstract, item: Abstract, seen: bool) -> Abstract | None:
         """`item in container`, of those whose elements are known; None of another."""
         container = self.instances.content_of(container, "__contains__")
+        if isinstance(container, DictView) and container.kind == "keys":
+            container = container.base
         if isinstance(container, DictValue):
             return Literal(self.has_key(container, self.identity.key(item)))
         if isinstance(container, SetValue):

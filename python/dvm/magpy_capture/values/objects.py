@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from dvm.magpy_capture.values.known import Gone
 from dvm.magpy_capture.values.sequences import next_order
 
 
@@ -24,7 +25,9 @@ class Instance:
     content: Any = None
 
     def change(self, name: str, value: Any) -> None:
-        """Set an attribute of its own."""
+        """Set an attribute of its own; one that was deleted is the last one then."""
+        if isinstance(self.attributes.get(name), Gone):
+            del self.attributes[name]
         self.attributes[name] = value
         self.changed[name] = next_order()
 
