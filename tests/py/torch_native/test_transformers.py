@@ -113,10 +113,10 @@ def ids_of(shape: tuple[int, int]) -> torch.Tensor:
     return torch.randint(3, WORDS, shape)
 
 
-def assert_native(compiled: Any, calls: int) -> None:
+def assert_native(compiled: Any, calls: int, most: int = MOST_CAPTURES) -> None:
     stats = compiled.stats
     assert stats.fallbacks == 0, compiled.fallback_reasons
-    assert stats.captures <= MOST_CAPTURES, compiled.why_recompiled()
+    assert stats.captures <= most, compiled.why_recompiled()
     assert stats.hits == calls - stats.captures
 
 
@@ -165,6 +165,23 @@ def test_generating(name: str) -> None:
         for ids, wanted in zip(given * 2, expected * 2, strict=True):
             assert torch.equal(generate(ids), wanted)
     assert_native(compiled, compiled.stats.calls)
+
+
+@pytest.mark.parametrize("name", ["gpt2", "llama", "llama, heads that share keys"])
+def test_generating_within_a_function(name: str) -> None:
+    """All of generate(): its settings, its cache, its loop over tokens, and where that ends."""
+    torch.manual_seed(0)
+    model = MODELS[name]().eval()
+    program = lambda ids: model.generate(  # noqa: E731
+        ids, max_new_tokens=4, do_sample=False, pad_token_id=0, eos_token_id=WORDS
+    )
+    compiled = dvm.compile(program)
+    with dvm.stance("force_capture"):
+        for shape in SHAPES * 2:
+            ids = ids_of(shape)
+            assert torch.equal(compiled(ids), program(ids))
+    # Its code goes another way for one prompt, and for prompts of one token.
+    assert_native(compiled, 2 * len(SHAPES), most=4)
 
 
 def test_a_cache_that_grows() -> None:

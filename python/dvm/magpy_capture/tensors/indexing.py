@@ -191,6 +191,9 @@ class Indexing(TensorPart):
             if offset == size and step > 0:
                 return size
             if self.sizes.is_negative(offset):
+                if not size.is_polynomial:  # clamps of clamps would grow without end
+                    holds = self.sizes.is_at_most(low, size + offset)
+                    return size + offset if holds else low
                 return self.at_least(size + offset, low)
             return offset if (high - offset).is_natural else offset.min(high)
 

@@ -39,7 +39,7 @@ def caller_register(value: Abstract) -> int:
 
 def of_key(key: Any) -> Abstract:
     """The value of which it is the key, in a dict or a set of abstract values."""
-    if isinstance(key, (Instance, IdNumber)):
+    if isinstance(key, (Instance, IdNumber, Tensor)):
         return key
     if type(key) is tuple:
         parts = list(map(of_key, key))
