@@ -167,19 +167,32 @@ def test_generating(name: str) -> None:
     assert_native(compiled, compiled.stats.calls)
 
 
-@pytest.mark.parametrize("name", ["gpt2", "llama", "llama, heads that share keys"])
-def test_generating_within_a_function(name: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "how"),
+    [
+        ("gpt2", {}),
+        ("gpt2", {"do_sample": True}),
+        ("gpt2", {"num_beams": 3}),
+        ("llama", {}),
+        ("llama, heads that share keys", {}),
+        ("mixtral", {}),
+    ],
+)
+def test_generating_within_a_function(name: str, how: dict[str, Any]) -> None:
     """All of generate(): its settings, its cache, its loop over tokens, and where that ends."""
     torch.manual_seed(0)
     model = MODELS[name]().eval()
     program = lambda ids: model.generate(  # noqa: E731
-        ids, max_new_tokens=4, do_sample=False, pad_token_id=0, eos_token_id=WORDS
+        ids, max_new_tokens=4, pad_token_id=0, eos_token_id=WORDS, **{"do_sample": False, **how}
     )
     compiled = dvm.compile(program)
-    with dvm.stance("force_capture"):
-        for shape in SHAPES * 2:
+    with dvm.stance("force_capture"), torch.no_grad():
+        for number, shape in enumerate(SHAPES * 2):
             ids = ids_of(shape)
-            assert torch.equal(compiled(ids), program(ids))
+            torch.manual_seed(number)
+            wanted = program(ids)
+            torch.manual_seed(number)
+            assert torch.equal(compiled(ids), wanted)
     # Its code goes another way for one prompt, and for prompts of one token.
     assert_native(compiled, 2 * len(SHAPES), most=4)
 

@@ -58,7 +58,7 @@ class Identity(ObjectPart):
             self._tell_apart_from(value, [each for each in self.keys if type(each) is Instance])
             return value
         if isinstance(value, Tensor) and value.library.array.__hash__ is not None:
-            # A library that has a hash for them tells them apart by who they are: `==` is elementwise.
+            # `==` is elementwise: where they have a hash, it is of who they are.
             self._tell_apart_from(value, [each for each in self.keys if type(each) is Tensor])
             return value
         key = self.indexing.plain(value)

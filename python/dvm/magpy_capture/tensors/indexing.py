@@ -103,7 +103,7 @@ class Indexing(TensorPart):
             return value.dim
         if isinstance(value, Host) and type(value.object) is int:
             return self.sizes.dim_of_int(value.register, value.object)
-        if isinstance(value, Tensor) and value.is_scalar and value.is_integer:
+        if isinstance(value, Tensor) and not value.rank and value.is_integer:
             if value.object is not None:
                 register = self.graph.leave(self.arrays.value_of(value), "int")
                 return self.sizes.dim_of_int(register, int(value.object))

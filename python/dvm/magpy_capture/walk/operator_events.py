@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import enum
 import operator
-import types
 from typing import Any
 
 from dvm import reasons
