@@ -46,7 +46,7 @@ class Slotted:
         self.scale = scale
 
 
-class Step(str, enum.Enum):
+class Step(enum.StrEnum):
     ADD, SCALE = "add", "scale"
 
 
@@ -94,7 +94,7 @@ def of_slots(x: Any) -> Any:
 
 
 def by_member(x: Any, step: Any = Step.SCALE) -> Any:
-    return x * STEPS[step] if Step.ADD in STEPS.keys() and "scale" in STEPS else x
+    return x * STEPS[step] if Step.ADD in STEPS and "scale" in STEPS else x
 
 
 def by_odd_member(x: Any) -> Any:

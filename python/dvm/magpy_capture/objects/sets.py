@@ -15,11 +15,10 @@ from dvm.magpy_capture.path.program import describe
 from dvm.magpy_capture.path.spec import BodyRaised, refuse
 from dvm.magpy_capture.registry import methods_of
 from dvm.magpy_capture.values import (
+    OBJECTS,
     Abstract,
     DictValue,
     DictView,
-    IdNumber,
-    Instance,
     ListValue,
     Literal,
     OpenSet,
@@ -145,7 +144,7 @@ class Sets(ObjectPart):
     def _only_constants(self, base: SetValue, *given: AnySet[Any]) -> None:
         """What is done to a set of the caller's as a whole is done with known elements."""
         parts = [part for each in given for part in each]
-        if base.register >= 0 and any(isinstance(part, (Instance, IdNumber)) for part in parts):
+        if base.register >= 0 and any(isinstance(part, OBJECTS) for part in parts):
             raise refuse(reasons.METHOD_OF_SET, "update")
 
     def _elements_of(self, iterable: Abstract) -> AnySet[Any]:

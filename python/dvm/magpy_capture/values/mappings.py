@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from dvm.magpy_capture.values.arrays import Tensor
 from dvm.magpy_capture.values.known import Literal
 from dvm.magpy_capture.values.objects import Instance
 from dvm.magpy_capture.values.sequences import Written, next_order
@@ -103,7 +104,7 @@ class SetValue:
 
     def wrote(self, method: Any, *given: Any) -> None:
         if self.register >= 0:
-            parts = [each if isinstance(each, Instance) else Literal(each) for each in given]
+            parts = [each if isinstance(each, OBJECTS) else Literal(each) for each in given]
             self.log.append(Written("call", method, parts))
 
 
@@ -136,6 +137,10 @@ class IdNumber:
         return hash((IdNumber, id(self.of)))
 
 
+#: what is told from other keys by who it is
+OBJECTS = (Instance, IdNumber, Tensor)
+
+
 @dataclass(eq=False)
 class DictView:
     """What keys(), values() or items() of a dict gave."""
@@ -145,6 +150,7 @@ class DictView:
 
 
 __all__ = [
+    "OBJECTS",
     "CounterValue",
     "DefaultDict",
     "DictValue",
