@@ -176,6 +176,7 @@ def test_generating(name: str) -> None:
         ("llama", {}),
         ("llama, heads that share keys", {}),
         ("mixtral", {}),
+        ("t5", {}),
     ],
 )
 def test_generating_within_a_function(name: str, how: dict[str, Any]) -> None:

@@ -91,12 +91,16 @@ class CounterValue(DefaultDict):
 
 @dataclass(eq=False)
 class SetValue:
-    """A set of literal elements."""
+    """A set of literal elements.
+
+    in_order: whether the program alone has put them into it, and in the same order in each call.
+    """
 
     elements: set[Any]
     register: int = -1
     object: Any = None
     log: list[Written] = field(default_factory=list)  # what was done to one of the caller
+    in_order: bool = False
 
     @property
     def changed(self) -> bool:

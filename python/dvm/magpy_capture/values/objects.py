@@ -137,6 +137,18 @@ class IteratorValue:
 
 
 @dataclass(eq=False)
+class SetItems(IteratorValue):
+    """The elements of a set of the program's own, in an order that the recorded call has shown."""
+
+    left: set[Any]
+
+    def take(self, seen: Any) -> Any:
+        """The element that the program got next."""
+        self.left.remove(seen)
+        return seen
+
+
+@dataclass(eq=False)
 class CompareKey:
     """What functools.cmp_to_key makes of a function; and, with a value, the key of that."""
 
@@ -182,5 +194,6 @@ __all__ = [
     "OwnDict",
     "Partial",
     "Raised",
+    "SetItems",
     "SuperValue",
 ]

@@ -117,7 +117,7 @@ class DeepCopies(PythonPart):
             )
             return value if kept and value.cls is tuple else Sequence(parts, value.cls)
         if isinstance(value, SetValue):
-            return SetValue(set(value.elements))
+            return SetValue(set(value.elements), in_order=value.in_order)
         if isinstance(value, ListValue):
             made = ListValue([])
             done[id(value)] = (value, made)  # it may contain itself
