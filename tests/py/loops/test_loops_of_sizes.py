@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -131,3 +132,22 @@ def test_a_size_that_is_known_is_no_reason() -> None:
         for _ in range(2):
             np.testing.assert_allclose(made_here(np.ones(3)), made_here.__wrapped__(np.ones(3)))
     assert not made_here.loops or all(each.rolled is None for each in made_here.loops.values())
+
+
+def summed(x: Any) -> Any:
+    return sum(each for each in x)
+
+
+def test_what_a_sum_warns_of_is_told_where_it_is() -> None:
+    """Of what a loop has put into a list, which Python's own function adds up."""
+    compiled, most = dvm.compile(summed), np.iinfo(np.int64).max
+    with dvm.stance("force_capture"):
+        for values in ([1, 2, 3], [1, 2, 3, 4], [most, 2, 1, 1], [most, 1, 5]):
+            told = []
+            for function in (compiled, summed):
+                with warnings.catch_warnings(record=True) as warned:
+                    warnings.simplefilter("always")
+                    made = function(np.array(values))
+                told.append((made, [(str(w.message), w.filename, w.lineno) for w in warned]))
+            assert told[0] == told[1]
+    assert compiled.stats.hits >= 1
