@@ -46,6 +46,8 @@ void bind_loop(py::module_& module) {
     return loop.add(parse_path(spec, arguments));
   });
   module.def("loop_changed", [](py::handle object) { loop_in(object).changed(); });
+  module.def("watch_count", [](py::handle object) { loop_in(object).watch_count(); });
+  module.def("loop_is_steady", [](py::handle object) { return loop_in(object).is_steady(); });
   module.def("loop_state", [](py::handle object) {
     const capture::Loop& loop = loop_in(object);
     py::dict state;

@@ -305,12 +305,15 @@ class Dim:
     @property
     def is_natural(self) -> bool: ...
 
+class Module:
+    """Functions, data types, and a graph that uses them."""
+
 class CompiledGraph:
     """The native half of dvm.CompiledGraph."""
 
     def __init__(
         self,
-        graph: str | Graph,
+        graph: str | Graph | Module,
         *,
         target: str = ...,
         numerics: str = ...,
@@ -318,6 +321,7 @@ class CompiledGraph:
         checks: Sequence[tuple[str, str, str]] = ...,
         functions: Mapping[str, Callable[..., Any]] = ...,
         constants: Mapping[str, Any] = ...,
+        types: Mapping[str, type] = ...,
     ) -> None: ...
     def __call__(self, *arguments: Any) -> tuple[NDArray[Any], ...]: ...
     def describe(self) -> PathRecord: ...  # the graph as a path of its own
@@ -337,12 +341,14 @@ class CompiledGraph:
     @property
     def results(self) -> list[tuple[str, str, str]]: ...
     @property
+    def types(self) -> dict[str, type]: ...
+    @property
     def plan(self) -> str: ...
     @property
     def target(self) -> str: ...
 
 # settings, the graph, its constants by name, and sections: kind, offset, size
-OpenedGraph = tuple[dict[str, Any], Graph, dict[str, NDArray[Any]], list[tuple[str, int, int]]]
+OpenedGraph = tuple[dict[str, Any], Module, dict[str, NDArray[Any]], list[tuple[str, int, int]]]
 
 def open_graph(path: bytes, name: str, check: bool) -> OpenedGraph: ...
 def use_torch(
@@ -499,6 +505,8 @@ class Loop: ...
 def new_loop(variables: int, carried: list[int], at_end: list[int], end: int) -> Loop: ...
 def add_to_loop(loop: Loop, spec: Any) -> bool: ...  # whether it is compiled to its end
 def loop_changed(loop: Loop) -> None: ...
+def watch_count(loop: Loop) -> None: ...  # whether all calls have as many turns
+def loop_is_steady(loop: Loop) -> bool: ...  # so many of them had that the next ones will
 
 # version, missed_turn, paths, turns_of_numbers, turns_replayed
 def loop_state(loop: Loop) -> dict[str, int]: ...

@@ -202,3 +202,18 @@ def test_generated_programs_do_what_they_do_plainly(seed: int) -> None:
         got, _ = run(source, seed, compiled=True)
     for call, (one, other) in enumerate(zip(wanted, got, strict=True)):
         assert one == other, f"call {call}\n{source}"
+
+
+def test_a_set_gets_the_number_of_an_object() -> None:
+    @dvm.compile
+    def noted(x: Any, met: set[Any]) -> Any:
+        met.add(id(x))
+        met.add(7)
+        return x * 2
+
+    with dvm.stance("force_capture"):
+        for count in (2, 2, 3):
+            x, met = np.ones(count), {1, "a"}
+            noted(x, met)
+            assert met == {1, "a", 7, id(x)}
+    assert noted.stats.hits == 2

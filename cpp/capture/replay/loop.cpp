@@ -132,7 +132,10 @@ PyObject* Loop::run_turns(Frame& frame, PyObject* iterator, std::span<PyObject* 
     result.wrote = result.wrote || made.turns > 0;
     count_turns_of_numbers(made.turns);
     if (made.was_long) unbroken = 0;
-    if (made.ended) return tuple_of(layout_.end, variables, layout_.at_end).release();
+    if (made.ended) {
+      note_count(number);
+      return tuple_of(layout_.end, variables, layout_.at_end).release();
+    }
     std::ranges::transform(variables, arguments.begin(), [](const Ref& ref) { return ref.get(); });
     arguments.back() = item.get();
     std::vector<Ref> registers;
@@ -166,6 +169,13 @@ PyObject* Loop::run_turns(Frame& frame, PyObject* iterator, std::span<PyObject* 
       variables[static_cast<size_t>(slot)] = Ref::borrow(PyTuple_GET_ITEM(value.get(), place++));
     }
   }
+}
+
+void Loop::note_count(int64_t turns) {
+  if (!watched_ || is_steady()) return;
+  if (watched_->calls++ == 0) watched_->turns = turns;
+  if (watched_->turns != turns) watched_.reset();
+  if (is_steady()) changed();
 }
 
 void Loop::clear() {

@@ -18,7 +18,8 @@ bool is_plain(PyObject* object) {
          PyUnicode_CheckExact(object) || PyTuple_CheckExact(object) || PyList_CheckExact(object);
 }
 
-// Whether a call of it on plain objects is sure to stay out of libraries.
+// Whether a call of it on plain objects is sure to stay out of libraries, but for what containers
+// have in them.
 bool is_builtin(PyObject* callee) {
   if (!PyCFunction_Check(callee)) return false;
   PyObject* self = PyCFunction_GET_SELF(callee);
@@ -35,12 +36,13 @@ bool is_quiet(PyObject* callee, PyObject* const* arguments, size_t count) {
 // Before the commit nothing may be shown; behind it warnings are the program's own.
 bool silence(Frame& f) { return f.committed || f.raising.enter(); }
 
-PyObject* called(Frame& f, int32_t callee, const int32_t* list, int32_t keywords) {
+// is_opaque: it computes, perhaps with what is in containers.
+PyObject* called(Frame& f, int32_t callee, const int32_t* list, int32_t keywords, bool is_opaque) {
   const auto count = static_cast<size_t>(list[0]);
   // One more in front, which bound methods use for self.
   Scratch<PyObject*, 17> room(count + 1);
   PyObject** arguments = room.data() + 1;
-  bool plain = is_builtin(f[callee]);
+  bool plain = !is_opaque && is_builtin(f[callee]);
   for (size_t i = 0; i < count; ++i) {
     arguments[i] = f[list[1 + i]];
     plain = plain && is_plain(arguments[i]);
@@ -65,8 +67,9 @@ PyObject* noted(PyObject* made) {
   return made;
 }
 
-bool call_with(Frame& f, int32_t result, int32_t callee, const int32_t* list, int32_t keywords) {
-  PyObject* const made = called(f, callee, list, keywords);
+bool call_with(Frame& f, int32_t result, int32_t callee, const int32_t* list, int32_t keywords,
+               bool is_opaque = false) {
+  PyObject* const made = called(f, callee, list, keywords, is_opaque);
   const auto gave = [&](int32_t i) { return f[i] == made; };  // the result itself
   const bool is_new = std::none_of(list + 1, list + 1 + list[0], gave);
   return f.define(result, is_new ? noted(made) : made);
@@ -91,9 +94,9 @@ PyObject* take_exception(PyObject* expected) {
 bool call_opaque(Frame& f, int32_t result, int32_t callee, const int32_t* list, int32_t keywords) {
   vm::Watch* const watch = vm::Watch::current();
   if (watch == nullptr) [[likely]]
-    return call_with(f, result, callee, list, keywords);
+    return call_with(f, result, callee, list, keywords, true);
   const int64_t begin = vm::Watch::now();
-  const bool done = call_with(f, result, callee, list, keywords);
+  const bool done = call_with(f, result, callee, list, keywords, true);
   watch->add(vm::Watch::What::opaque, -1, begin);
   return done;
 }
@@ -176,7 +179,7 @@ bool own_(Frame& f, const int32_t* p) {
 bool raises_(Frame& f, const int32_t* p) {
   const int32_t* behind = p + 3 + p[2];
   if (!may_call_opaque(f)) return false;
-  const Ref result = Ref::steal(called(f, p[1], p + 2, behind[0]));
+  const Ref result = Ref::steal(called(f, p[1], p + 2, behind[0], true));
   return !result && f.define(p[0], take_exception(f.path->object(behind[1])));
 }
 

@@ -137,3 +137,37 @@ def test_a_text_that_chooses_what_is_done_still_does() -> None:
             np.testing.assert_array_equal(
                 compiled(x, kinds, kind), chosen(x, kinds, kind), strict=True
             )
+
+
+def settings() -> dict[str, int]:
+    """Written with all of its keys, which are the same in each call."""
+    return {
+        "ab": 0, "ac": 1, "ad": 2, "ae": 3, "af": 4, "ag": 5, "ah": 6, "ai": 7, "aj": 8, "ak": 9,
+        "bb": 0, "bc": 1, "bd": 2, "be": 3, "bf": 4, "bg": 5, "bh": 6, "bi": 7, "bj": 8, "bk": 9,
+        "cb": 0, "cc": 1, "cd": 2, "ce": 3, "cf": 4, "cg": 5, "ch": 6, "ci": 7, "cj": 8, "ck": 9,
+        "db": 0, "dc": 1, "dd": 2, "de": 3, "df": 4, "dg": 5, "dh": 6, "di": 7, "dj": 8, "dk": 9,
+    }  # fmt: skip
+
+
+class Settings:
+    bc = dd = 2.0
+    cc = None
+
+
+def test_a_loop_over_keys_that_the_code_has_written_goes_one_way() -> None:
+    held = Settings()
+
+    @dvm.compile
+    def scaled(x: Any) -> Any:
+        for key in settings():
+            if key == "ab":
+                continue
+            if hasattr(held, key) and getattr(held, key) is not None:
+                x = x * getattr(held, key)
+        return x + 1
+
+    with dvm.stance("force_capture"):
+        for count in (2, 3, 4):
+            np.testing.assert_array_equal(scaled(np.ones(count)), np.full(count, 5.0))
+    stats = scaled.stats
+    assert (stats.captures, stats.hits, stats.fallbacks) == (1, 2, 0), scaled.fallback_reasons

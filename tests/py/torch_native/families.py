@@ -303,8 +303,10 @@ FAMILIES = {
     "gated mixture of experts": Family(Gated, lambda: rows(8)),
     "graph attention": Family(GraphAttention, graphs),
     "beam search": Family(BeamSearch, lambda: [(draw(b, 8),) for b in (2, 1, 3, 5, 4, 7, 12)] * 3),
-    "state space scan": Family(
-        Scan, lambda: [(draw(2, n, 8),) for n in (16, 5, 1, 33, 64, 12, 100, 7)], 3
+    "state space scan": Family(  # of one step: no loop; of that and of one sequence: other strides
+        Scan,
+        lambda: [(draw(b, n, 8),) for b in (2, 1, 3) for n in (16, 5, 1, 33, 64, 12, 100, 7)],
+        4,
     ),
     "early exit": Family(EarlyExit, sure, 5),
     "GRU as a loop": Family(lambda: Loop(False), lambda: sequences(5, 1, 9, 2, 30, width=4)),
@@ -315,4 +317,4 @@ FAMILIES = {
 }
 
 
-__all__ = ["FAMILIES", "Family"]
+__all__ = ["FAMILIES", "Calls", "Family", "draw", "rows"]

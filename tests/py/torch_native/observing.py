@@ -53,13 +53,17 @@ class Seen:
     random: int = 0
     values: list[torch.Tensor] = field(default_factory=list)
 
-    def difference(self, other: Seen) -> str:
-        """The first thing that is another one in `other`; nothing if there is none."""
+    def difference(self, other: Seen, values: bool = True) -> str:
+        """The first thing that is another one in `other`; nothing if there is none.
+
+        values: whether what tensors hold is compared, too.
+        """
         for name in COMPARED:
             mine, theirs = getattr(self, name), getattr(other, name)
             if mine != theirs:
                 return f"{name}: {mine} instead of {theirs}"
-        for place, (mine, theirs) in enumerate(zip(self.values, other.values, strict=True)):
+        compared = zip(self.values, other.values, strict=True) if values else ()
+        for place, (mine, theirs) in enumerate(compared):
             if text := unlike(mine, theirs):
                 return f"value {place}: {text}"
         return ""
@@ -177,4 +181,4 @@ def places_of(tensors: list[torch.Tensor]) -> list[Any]:
     return places
 
 
-__all__ = ["Function", "Seen", "observe", "tensors_in", "unlike"]
+__all__ = ["TOLERANCE", "Function", "Seen", "observe", "tensors_in", "unlike"]

@@ -37,6 +37,13 @@ FORMS = {
     'with torch.autocast("cpu"): z = x @ y.t() :: return z + 1': 0,
     'with torch.autocast("cpu"): z = torch.sort(x.t() @ y).values :: return z + 1': 1,
     "m.mean = m.mean * 0.5 + x.mean(0); return x - m.mean": 0,
+    "return x.to(copy=True, dtype=torch.float32, device=x.device).add_(1), x": 0,
+    "return torch.full((2,), x.shape[0] >= 4, dtype=torch.bool), x * (x.shape[0] > 4)": 0,
+    "return x.sum() + 1 if x.shape[0] + 2 >= len(y) + 1 else x": 0,
+    "s = {x, y}; s.add(x); return len(s), x in s, {x: 2}[x], y * 2": 0,
+    "return torch.full((2,), (x > 2).sum()) + 1, x": 0,
+    "n = (x[0] > 0).sum(); return x[:, :n] * 2, y[-n:].sum(0), n": 0,
+    "for k in range(9): x = torch.cat([x, x[:, -1:] * 2 + x[..., -2:-1]], 1) :: return x": 0,
 }
 
 

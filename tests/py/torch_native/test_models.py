@@ -10,6 +10,7 @@ import torch
 import dvm
 from torch_door.models import Mobilenet
 from torch_native.families import FAMILIES
+from torch_native.more_families import MORE
 from torch_native.observing import observe
 
 #: whether each model is called with all of its inputs
@@ -17,10 +18,10 @@ ALL = bool(os.environ.get("DVM_TORCH_SHAPES"))
 FEW = 8
 
 
-@pytest.mark.parametrize("name", FAMILIES)
+@pytest.mark.parametrize("name", FAMILIES | MORE)
 def test_a_model_is_captured_for_all_sizes(name: str) -> None:
     torch.manual_seed(0)
-    family = FAMILIES[name]
+    family = (FAMILIES | MORE)[name]
     module, calls = family.make().eval(), family.calls()
     compiled = dvm.compile(lambda *given: module(*given))
     with torch.no_grad(), dvm.stance("force_capture"):

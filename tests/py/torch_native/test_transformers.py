@@ -113,10 +113,10 @@ def ids_of(shape: tuple[int, int]) -> torch.Tensor:
     return torch.randint(3, WORDS, shape)
 
 
-def assert_native(compiled: Any, calls: int) -> None:
+def assert_native(compiled: Any, calls: int, most: int = MOST_CAPTURES) -> None:
     stats = compiled.stats
     assert stats.fallbacks == 0, compiled.fallback_reasons
-    assert stats.captures <= MOST_CAPTURES, compiled.why_recompiled()
+    assert stats.captures <= most, compiled.why_recompiled()
     assert stats.hits == calls - stats.captures
 
 
@@ -165,6 +165,37 @@ def test_generating(name: str) -> None:
         for ids, wanted in zip(given * 2, expected * 2, strict=True):
             assert torch.equal(generate(ids), wanted)
     assert_native(compiled, compiled.stats.calls)
+
+
+@pytest.mark.parametrize(
+    ("name", "how"),
+    [
+        ("gpt2", {}),
+        ("gpt2", {"do_sample": True}),
+        ("gpt2", {"num_beams": 3}),
+        ("llama", {}),
+        ("llama, heads that share keys", {}),
+        ("mixtral", {}),
+        ("t5", {}),
+    ],
+)
+def test_generating_within_a_function(name: str, how: dict[str, Any]) -> None:
+    """All of generate(): its settings, its cache, its loop over tokens, and where that ends."""
+    torch.manual_seed(0)
+    model = MODELS[name]().eval()
+    program = lambda ids: model.generate(  # noqa: E731
+        ids, max_new_tokens=4, pad_token_id=0, eos_token_id=WORDS, **{"do_sample": False, **how}
+    )
+    compiled = dvm.compile(program)
+    with dvm.stance("force_capture"), torch.no_grad():
+        for number, shape in enumerate(SHAPES * 2):
+            ids = ids_of(shape)
+            torch.manual_seed(number)
+            wanted = program(ids)
+            torch.manual_seed(number)
+            assert torch.equal(compiled(ids), wanted)
+    # Its code goes another way for one prompt, and for prompts of one token.
+    assert_native(compiled, 2 * len(SHAPES), most=4)
 
 
 def test_a_cache_that_grows() -> None:

@@ -10,7 +10,16 @@ from dvm.magpy_capture.loops.bodies import LoopBody
 from dvm.magpy_capture.loops.code import called
 from dvm.magpy_capture.loops.recorded_loops import RecordedLoop
 from dvm.magpy_capture.path.spec import Location
-from dvm.magpy_capture.values import Abstract, Host, IteratorValue, Literal, Size, Tensor, resolve
+from dvm.magpy_capture.values import (
+    Abstract,
+    Host,
+    IteratorValue,
+    Literal,
+    RangeValue,
+    Size,
+    Tensor,
+    resolve,
+)
 
 if TYPE_CHECKING:
     from dvm.reasons import Reason
@@ -123,6 +132,24 @@ def sources_of(value: Abstract) -> list[Abstract]:
             return [value]
         return [base for part in value.source[1] for base in sources_of(part)]
     return [value]
+
+
+def is_of_sizes(value: Abstract) -> bool:
+    """Whether there are as many items as an array of the call has elements, and not always."""
+    sources = [each for each in sources_of(value) if not _is_integer(each)]
+    return bool(sources) and all(map(_has_open_length, sources))
+
+
+def _is_integer(value: Abstract) -> bool:
+    """As `enumerate` is given one, which is no source of items."""
+    return isinstance(value, PLAIN) and (isinstance(value, Size) or type(value.object) is int)
+
+
+def _has_open_length(source: Abstract) -> bool:
+    if isinstance(source, RangeValue):
+        parts = map(resolve, (source.start, source.stop, source.step))
+        return any(isinstance(part, Size) and part.dim.constant is None for part in parts)
+    return isinstance(source, Tensor) and not source.is_scalar and source.shape[0].constant is None
 
 
 @dataclass

@@ -23,6 +23,9 @@ from dvm.magpy_capture.walk.callbacks import RESUMING
 NEXT = -1
 RETURNED = ""  # among the variables of a loop: what the function returns from within it
 TEXT_ITERATORS = {type(iter(text)) for text in ("", "\u0100", b"")}
+#: events that make a container or an iterator of their operands, and methods that give its items
+BUILDS = {"tuple", "list", "set", "dict", "iter"}
+OF_ITEMS = {("attribute", name) for name in ("keys", "values", "items")}
 #: what an array has of which a copy takes longer than the turns of a loop
 LARGE_BYTES = 1 << 16
 BLANK: tuple[Any, ...] = ("", "", [], [], -1, ("", 0), False)
@@ -151,19 +154,33 @@ def all_turns(
 
 
 def is_of_constants(recording: dict[str, Any], turns: RecordedLoop) -> bool:
-    """Whether it goes over the same numbers whenever it is run."""
+    """Whether it goes over the same numbers or texts whenever it is run."""
+    return turns.is_for and holds_constants(recording, iterator_of(recording, turns))
+
+
+def iterator_of(recording: dict[str, Any], turns: RecordedLoop) -> int:
+    """The node of what a `for` takes its items of."""
+    iterator: int = recording["events"][turns.headers[0] + 1][2][0]
+    return iterator
+
+
+def holds_constants(recording: dict[str, Any], node: int) -> bool:
+    """Whether it is a constant, or a range, container or iterator that the code makes of some."""
     events, nodes = recording["events"], recording["nodes"]
-    if not turns.is_for:
-        return False
-    origin, made, *_ = nodes[events[turns.headers[0] + 1][2][0]]
-    if origin != "event" or events[made][0] != "iter":
-        return False
-    origin, made, *_ = nodes[events[made][2][0]]
+    origin, made, *_ = nodes[node]
     if origin != "event":
         return bool(origin == "constant")
     kind, _, operands, *_ = events[made]
-    is_range = kind == "call" and nodes[operands[0]][4] is range
-    return is_range and all(nodes[operand][0] == "constant" for operand in operands[1:])
+    if kind == "call":
+        callee, *operands = operands
+        origin, made, _, _, function, _ = nodes[callee]
+        if origin == "event" and events[made][:2] in OF_ITEMS:
+            operands = [*operands, *events[made][2]]
+        elif function is not range and function is not enumerate:
+            return False
+    elif kind not in BUILDS:
+        return False
+    return all(holds_constants(recording, operand) for operand in operands)
 
 
 def branches_on_values(recording: dict[str, Any], turns: RecordedLoop) -> bool:
@@ -181,7 +198,12 @@ def branches_on_values(recording: dict[str, Any], turns: RecordedLoop) -> bool:
         """Whether calls differ in it, mostly: a float, or a piece of a text."""
         origin, made, _, _, seen, _ = nodes[node]
         piece = origin == "event" and events[made][0] in ("next", "subscript", "unpack")
-        return type(seen) is float or (piece and type(seen) in (str, bytes))
+        is_text = type(seen) in (str, bytes) and piece
+        return type(seen) is float or (is_text and not is_known(made))
+
+    def is_known(made: int) -> bool:
+        """Whether that piece is one of constants, the same in each call."""
+        return bool(events[made][0] == "next") and holds_constants(recording, events[made][2][0])
 
     first, end = turns.first_event(0), turns.event_behind(0)
     return any(asks_value(each) and is_computed(each[2][0]) for each in events[first:end])

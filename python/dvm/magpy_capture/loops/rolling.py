@@ -20,7 +20,14 @@ from dvm.magpy_capture.libraries import fits_graph, is_array, library_of
 from dvm.magpy_capture.library import Array
 from dvm.magpy_capture.loops.branching import branches_on_data, ways_shown
 from dvm.magpy_capture.loops.held import check_steps, hold_all
-from dvm.magpy_capture.loops.histories import PLAIN, Entry, Given, LoopHistories, Rolled
+from dvm.magpy_capture.loops.histories import (
+    PLAIN,
+    Entry,
+    Given,
+    LoopHistories,
+    Rolled,
+    is_of_sizes,
+)
 from dvm.magpy_capture.loops.layer import LoopPart
 from dvm.magpy_capture.loops.recorded_loops import (
     RETURNED,
@@ -30,6 +37,7 @@ from dvm.magpy_capture.loops.recorded_loops import (
     goes_through_settled,
     goes_through_text,
     is_of_constants,
+    iterator_of,
     shape_of,
     turn_recording,
     variables_at,
@@ -89,6 +97,8 @@ class Loops(LoopPart, LoopPolicy):
         self._chosen: dict[int, RecordedLoop] = {}  # by the first event
         self._rolled: list[RecordedLoop] = []
         self._iterators: set[int] = set()  # nodes of what they iterate over
+        self._short: dict[int, RecordedLoop] = {}  # by that node, those which are not wanted so far
+        self._of_sizes: set[int] = set()  # first events of those of which sizes tell the count
         self._is_turn = "begin" in recording  # the recording is one of another loop
         self.rolled_events = 0  # that are not lowered one by one
         self._open: list[tuple[str, int]] = []  # loops whose end was not met: where, steps before
@@ -111,22 +121,30 @@ class Loops(LoopPart, LoopPolicy):
 
     def _choose_among(self, loops: list[RecordedLoop], unrolled: set[int]) -> None:
         """The outermost that are wanted; in the order in which they begin."""
-        events = self.recording["events"]
         end = 0
         for turns in loops:
-            if turns.enter < end or turns.enter in unrolled or not self._is_wanted(turns):
+            if turns.enter < end or turns.enter in unrolled or not self._may_roll(turns):
                 continue
-            self._chosen[turns.enter] = turns
+            if not self._is_wanted(turns):
+                if turns.is_for:
+                    self._short[iterator_of(self.recording, turns)] = turns
+                continue
             end = turns.out
-            self.rolled_events += turns.out - turns.enter
-            if turns.is_for:
-                self._iterators.add(events[turns.headers[0] + 1][2][0])
+            self._take(turns)
+
+    def _take(self, turns: RecordedLoop) -> None:
+        self._chosen[turns.enter] = turns
+        self.rolled_events += turns.out - turns.enter
+        if turns.is_for:
+            self._iterators.add(iterator_of(self.recording, turns))
+
+    def _may_roll(self, turns: RecordedLoop) -> bool:
+        known = self.known[turns.key]
+        return known.reason is None and not goes_through_settled(self.recording, turns)
 
     def _is_wanted(self, turns: RecordedLoop) -> bool:
         known = self.known[turns.key]
-        if known.reason is not None or goes_through_settled(self.recording, turns):
-            return False
-        if known.rolled is not None:
+        if known.rolled is not None and not _dvm.loop_is_steady(known.rolled.loop):
             return True
         is_long = turns.out - turns.enter > MANY_EVENTS or turns.count > MANY_TURNS
         varies = is_long or bool(turns.jumps) or len(known.counts) > 1
@@ -223,9 +241,31 @@ class Loops(LoopPart, LoopPolicy):
                 read = functools.partial(self.recorded.value, old)
                 values[new] = Unread(read, self.record.seen(old))
 
-    def is_rolled_over(self, iterator: int) -> bool:
-        """Whether a loop over that iterator is rolled: nothing is pulled from it."""
+    def is_rolled_over(self, iterator: int, base: Abstract) -> bool:
+        """Whether a loop over that iterator is rolled: nothing is pulled from it.
+
+        One that has as many turns as an array of the call has elements has others in other calls,
+        until so many had as many that they will be.
+        """
+        turns = self._short.pop(iterator, None)
+        is_new = turns is not None and self.known[turns.key].rolled is None
+        if turns is not None and is_new and is_of_sizes(base) and self._repeats(turns):
+            self._of_sizes.add(turns.enter)
+            for within in [each for each in self._chosen if turns.enter < each < turns.out]:
+                inner = self._chosen.pop(within)
+                self.rolled_events -= inner.out - inner.enter
+            self._take(turns)
         return iterator in self._iterators
+
+    def _repeats(self, turns: RecordedLoop) -> bool:
+        """Whether two of its turns did the same."""
+        met: set[int] = set()
+        for turn in range(turns.count):
+            shapes = self._shapes_of(turns, turn)
+            if shapes <= met:
+                return True
+            met |= shapes
+        return False
 
     def need(self, number: int) -> None:
         """What an event made is wanted: where that lies within a rolled loop, it cannot be."""
@@ -243,6 +283,8 @@ class Loops(LoopPart, LoopPolicy):
             places = [loop.variables.index(name) for name in self._at_end(turns)]
             native = _dvm.new_loop(len(loop.variables), carried, places, loop.exhausted)
             rolled = Rolled(native)
+            if turns.enter in self._of_sizes:
+                _dvm.watch_count(native)
         self._lower_turns(turns, rolled)
         known.rolled = rolled
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import functools
 import gc
 import types
@@ -43,7 +44,7 @@ class Unknown:
 class Adopted(ObjectPart):
     """How each kind of container is read."""
 
-    needs = "heap identity program"
+    needs = "heap identity instances program"
 
     @adopts(list)
     def adopt_list(self, register: int, seen: list[Any], external: bool = True) -> Abstract:
@@ -151,6 +152,8 @@ class Adopted(ObjectPart):
         own = [key for key in items if type(seen) is dict and has_identity(type(key))]
         for key in items:
             pure = type(key) in PURE_TYPES or isinstance(key, (type, tuple))
+            if isinstance(key, enum.Enum):
+                pure = pure or self.instances.compares_plainly(type(key), "__hash__", "__eq__")
             if not pure and not (own and has_identity(type(key))):
                 raise refuse(reasons.DICT_KEY_TYPE, classes.name_of(type(key)))
             if is_nan(key):

@@ -37,6 +37,7 @@ from dvm.magpy_capture.values import (
     OwnDict,
     RangeValue,
     Sequence,
+    SetItems,
     SetValue,
     Size,
     Tensor,
@@ -44,7 +45,7 @@ from dvm.magpy_capture.values import (
     of_key,
     resolve,
 )
-from dvm.magpy_capture.values.kinds import class_attribute
+from dvm.magpy_capture.values.kinds import PURE_TYPES, class_attribute
 
 #: Methods that are what Python's own container does to a list of abstract values.
 LIST_METHODS = frozenset({"append", "extend", "insert", "pop", "clear", "reverse", "copy"})
@@ -142,6 +143,9 @@ class Containers(ObjectPart):
         if isinstance(value, FlatValue):
             self._look(value)
             value = self.views.flat_view(value.base)
+        if isinstance(value, SetValue) and value.in_order and len(value.elements) > 1:
+            if all(type(each) in PURE_TYPES for each in value.elements):
+                return self._of_set(value)
         walk: Callable[..., Iterator[Any]] = reversed if backwards else iter
         if isinstance(value, (Sequence, ListValue, RangeValue, Tensor)):
             pull = self._by_place(value, backwards)
@@ -162,6 +166,17 @@ class Containers(ObjectPart):
             return part if part is End else resolve(part)
 
         return IteratorValue(following, source=(walk, [value]))
+
+    def _of_set(self, value: SetValue) -> SetItems:
+        """Which come first only the recording tells: no C code may ask for all of them."""
+        left = set(value.elements)
+
+        def pull() -> Any:
+            if left:
+                raise refuse(reasons.ORDER_SET)
+            return End
+
+        return SetItems(pull, left)
 
     def _of_text(self, value: Abstract, walk: Callable[..., Iterator[Any]]) -> Callable[[], Any]:
         """What it is matters to one that is gone through here: a loop may take any."""
@@ -417,6 +432,8 @@ class Containers(ObjectPart):
     def contains(self, container: Abstract, item: Abstract, seen: bool) -> Abstract | None:
         """`item in container`, of those whose elements are known; None of another."""
         container = self.instances.content_of(container, "__contains__")
+        if isinstance(container, DictView) and container.kind == "keys":
+            container = container.base
         if isinstance(container, DictValue):
             return Literal(self.has_key(container, self.identity.key(item)))
         if isinstance(container, SetValue):

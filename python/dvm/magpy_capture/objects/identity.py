@@ -43,7 +43,7 @@ class Identity(ObjectPart):
     needs = "indexing instances loop_policy program varying"
 
     def __init__(self) -> None:
-        self.keys: list[Instance | IdNumber] = []  # that were used as such
+        self.keys: list[Instance | IdNumber | Tensor] = []  # that were used as such
 
     def key(self, value: Abstract) -> Any:
         """A known key or element: told from others by its value, no NaN; or an object by itself."""
@@ -57,12 +57,16 @@ class Identity(ObjectPart):
             self.guard_identity(value, "__hash__", "__eq__")
             self._tell_apart_from(value, [each for each in self.keys if type(each) is Instance])
             return value
+        if isinstance(value, Tensor) and value.library.array.__hash__ is not None:
+            # `==` is elementwise: where they have a hash, it is of who they are.
+            self._tell_apart_from(value, [each for each in self.keys if type(each) is Tensor])
+            return value
         key = self.indexing.plain(value)
         if is_nan(key):
             raise refuse(reasons.NAN_CONTAINER)
         return key
 
-    def _tell_apart_from(self, key: Instance | IdNumber, others: list[Any]) -> None:
+    def _tell_apart_from(self, key: Instance | IdNumber | Tensor, others: list[Any]) -> None:
         """Keys that are objects: two of the caller's could be one in another call."""
         if any(key == other for other in others):
             return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import functools
 import types
 from typing import Any, NamedTuple
@@ -257,6 +258,18 @@ class Instances(ObjectPart):
         if holder is not None:
             self.program.guard_name(holder, name, found)
 
+    def compares_plainly(self, kind: type[enum.Enum], *methods: str) -> bool:
+        """Whether members of an enumeration are compared, or found by `__hash__`, as others are.
+
+        Where they are, no program runs for it on any call.
+        """
+        for name in methods:
+            found = class_attribute(kind, name)
+            if isinstance(found, types.FunctionType) and found is not vars(enum.Enum).get(name):
+                return False
+            self.guard_class(kind, name, found)
+        return True
+
     def guard_metaclass(self, cls: type, *names: str) -> bool:
         """What the class of a class has under the names stays; whether that is what `type` has.
 
@@ -339,7 +352,7 @@ class Instances(ObjectPart):
         slots = [
             name for name in names if hasattr(type(class_attribute(instance.cls, name)), "__set__")
         ]
-        if slots or not own.early:
+        if slots or not (own.early or instance.register < 0):
             raise refuse(reasons.METHOD_OF_NAMESPACE, "items")
         if instance.register >= 0:
             key = ("getattr", instance.register, "__dict__")

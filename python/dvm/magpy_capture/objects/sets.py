@@ -15,11 +15,10 @@ from dvm.magpy_capture.path.program import describe
 from dvm.magpy_capture.path.spec import BodyRaised, refuse
 from dvm.magpy_capture.registry import methods_of
 from dvm.magpy_capture.values import (
+    OBJECTS,
     Abstract,
     DictValue,
     DictView,
-    IdNumber,
-    Instance,
     ListValue,
     Literal,
     OpenSet,
@@ -72,13 +71,23 @@ class Sets(ObjectPart):
             return None
         made = OPERATORS["binary"][name](set(left), right)
         frozen = isinstance(a, Literal) and isinstance(a.object, frozenset)
-        return Literal(frozenset(made)) if frozen else SetValue(made)
+        in_order = self.is_in_order(a) and self.is_in_order(b)
+        return Literal(frozenset(made)) if frozen else SetValue(made, in_order=in_order)
+
+    def is_in_order(self, value: Abstract) -> bool:
+        """Whether what is made of its elements in turn is in the same order in each call."""
+        value = resolve(value)
+        if isinstance(value, Literal):
+            return True
+        own = isinstance(value, (Sequence, ListValue, DictValue, DictView))
+        return own or (isinstance(value, SetValue) and value.in_order)
 
     def set_inplace(self, name: str, a: SetValue, b: Abstract) -> Abstract:
         right = self.known_set(b)
         if name not in SET_OPERATORS or right is None:
             raise refuse(reasons.OPERATOR_IN_PLACE_ON_BOTH, name, describe(a), describe(b))
         a.elements = OPERATORS["binary"][name](a.elements, right)
+        a.in_order = a.in_order and self.is_in_order(b)
         self._only_constants(a, right)
         a.wrote(IN_PLACE[name], frozenset(right))
         return a
@@ -127,7 +136,7 @@ class Sets(ObjectPart):
             return Literal(None)
         if name in ELEMENT_METHODS:
             if name == "copy":
-                return SetValue(set(base.elements))
+                return SetValue(set(base.elements), in_order=base.in_order)
             keys = [self.identity.key(part) for part in positional]
             getattr(base.elements, name)(*keys)
             base.wrote(getattr(set, name), *keys)
@@ -136,16 +145,18 @@ class Sets(ObjectPart):
             raise refuse(reasons.METHOD_OF_SET, name)
         given = [self._elements_of(part) for part in positional]
         made = getattr(base.elements, name)(*given)
+        in_order = base.in_order and all(map(self.is_in_order, positional))
         if name in CHANGES:
+            base.in_order = in_order
             self._only_constants(base, *given)
             base.wrote(getattr(set, name), *map(frozenset, given))
             return Literal(None)
-        return Literal(made) if name in QUESTIONS else SetValue(made)
+        return Literal(made) if name in QUESTIONS else SetValue(made, in_order=in_order)
 
     def _only_constants(self, base: SetValue, *given: AnySet[Any]) -> None:
         """What is done to a set of the caller's as a whole is done with known elements."""
         parts = [part for each in given for part in each]
-        if base.register >= 0 and any(isinstance(part, (Instance, IdNumber)) for part in parts):
+        if base.register >= 0 and any(isinstance(part, OBJECTS) for part in parts):
             raise refuse(reasons.METHOD_OF_SET, "update")
 
     def _elements_of(self, iterable: Abstract) -> AnySet[Any]:

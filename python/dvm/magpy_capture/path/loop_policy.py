@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from dvm.magpy_capture.path.spec import NotCapturable
+    from dvm.magpy_capture.values import Abstract
 
 
 class LoopPolicy(Protocol):
@@ -18,7 +19,7 @@ class LoopPolicy(Protocol):
     def has_rolled(self) -> bool:
         """Whether there is one before here."""
 
-    def is_rolled_over(self, iterator: int) -> bool:
+    def is_rolled_over(self, iterator: int, base: Abstract) -> bool:
         """Whether a loop over that iterator is rolled: nothing is pulled from it."""
 
     def need(self, number: int) -> None:

@@ -63,6 +63,8 @@ class Sizes(PathPart):
         difference = b - a
         if difference.constant is not None:
             return bool(difference.constant >= 0)
+        if difference.is_natural:
+            return True
         holds = self.observed(difference) >= 0
         test = self.program.operate(
             "<=", self.program.register_of_dim(a), self.program.register_of_dim(b)

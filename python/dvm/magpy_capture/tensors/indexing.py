@@ -103,7 +103,7 @@ class Indexing(TensorPart):
             return value.dim
         if isinstance(value, Host) and type(value.object) is int:
             return self.sizes.dim_of_int(value.register, value.object)
-        if isinstance(value, Tensor) and value.is_scalar and value.is_integer:
+        if isinstance(value, Tensor) and not value.rank and value.is_integer:
             if value.object is not None:
                 register = self.graph.leave(self.arrays.value_of(value), "int")
                 return self.sizes.dim_of_int(register, int(value.object))
@@ -191,6 +191,9 @@ class Indexing(TensorPart):
             if offset == size and step > 0:
                 return size
             if self.sizes.is_negative(offset):
+                if not size.is_polynomial:  # clamps of clamps would grow without end
+                    holds = self.sizes.is_at_most(low, size + offset)
+                    return size + offset if holds else low
                 return self.at_least(size + offset, low)
             return offset if (high - offset).is_natural else offset.min(high)
 

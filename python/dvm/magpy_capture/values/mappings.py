@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from dvm.magpy_capture.values.arrays import Tensor
 from dvm.magpy_capture.values.known import Literal
 from dvm.magpy_capture.values.objects import Instance
 from dvm.magpy_capture.values.sequences import Written, next_order
@@ -90,12 +91,16 @@ class CounterValue(DefaultDict):
 
 @dataclass(eq=False)
 class SetValue:
-    """A set of literal elements."""
+    """A set of literal elements.
+
+    in_order: whether the program alone has put them into it, and in the same order in each call.
+    """
 
     elements: set[Any]
     register: int = -1
     object: Any = None
     log: list[Written] = field(default_factory=list)  # what was done to one of the caller
+    in_order: bool = False
 
     @property
     def changed(self) -> bool:
@@ -103,7 +108,7 @@ class SetValue:
 
     def wrote(self, method: Any, *given: Any) -> None:
         if self.register >= 0:
-            parts = [each if isinstance(each, Instance) else Literal(each) for each in given]
+            parts = [each if isinstance(each, OBJECTS) else Literal(each) for each in given]
             self.log.append(Written("call", method, parts))
 
 
@@ -136,6 +141,10 @@ class IdNumber:
         return hash((IdNumber, id(self.of)))
 
 
+#: what is told from other keys by who it is
+OBJECTS = (Instance, IdNumber, Tensor)
+
+
 @dataclass(eq=False)
 class DictView:
     """What keys(), values() or items() of a dict gave."""
@@ -145,6 +154,7 @@ class DictView:
 
 
 __all__ = [
+    "OBJECTS",
     "CounterValue",
     "DefaultDict",
     "DictValue",

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from dvm.magpy_capture.values.known import Gone
 from dvm.magpy_capture.values.sequences import next_order
 
 
@@ -24,7 +25,9 @@ class Instance:
     content: Any = None
 
     def change(self, name: str, value: Any) -> None:
-        """Set an attribute of its own."""
+        """Set an attribute of its own; one that was deleted is the last one then."""
+        if isinstance(self.attributes.get(name), Gone):
+            del self.attributes[name]
         self.attributes[name] = value
         self.changed[name] = next_order()
 
@@ -134,6 +137,18 @@ class IteratorValue:
 
 
 @dataclass(eq=False)
+class SetItems(IteratorValue):
+    """The elements of a set of the program's own, in an order that the recorded call has shown."""
+
+    left: set[Any]
+
+    def take(self, seen: Any) -> Any:
+        """The element that the program got next."""
+        self.left.remove(seen)
+        return seen
+
+
+@dataclass(eq=False)
 class CompareKey:
     """What functools.cmp_to_key makes of a function; and, with a value, the key of that."""
 
@@ -179,5 +194,6 @@ __all__ = [
     "OwnDict",
     "Partial",
     "Raised",
+    "SetItems",
     "SuperValue",
 ]

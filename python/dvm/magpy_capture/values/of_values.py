@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from dvm.magpy_capture.values.arrays import Tensor
 from dvm.magpy_capture.values.known import Literal, Unread
-from dvm.magpy_capture.values.mappings import IdNumber
-from dvm.magpy_capture.values.objects import Instance
+from dvm.magpy_capture.values.mappings import OBJECTS
 from dvm.magpy_capture.values.sequences import Sequence
 
 if TYPE_CHECKING:
@@ -39,7 +38,7 @@ def caller_register(value: Abstract) -> int:
 
 def of_key(key: Any) -> Abstract:
     """The value of which it is the key, in a dict or a set of abstract values."""
-    if isinstance(key, (Instance, IdNumber)):
+    if isinstance(key, OBJECTS):
         return key
     if type(key) is tuple:
         parts = list(map(of_key, key))

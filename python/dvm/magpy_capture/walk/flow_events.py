@@ -21,6 +21,7 @@ from dvm.magpy_capture.values import (
     Literal,
     RangeValue,
     Sequence,
+    SetItems,
     SetValue,
     SliceValue,
     resolve,
@@ -52,7 +53,8 @@ class FlowEvents(WalkPart):
         )
 
     def on_set(self, _n: str, operands: Operands, *_: Any) -> Abstract:
-        return SetValue({self.identity.key(self.recorded.value(node)) for node in operands})
+        made = {self.identity.key(self.recorded.value(node)) for node in operands}
+        return SetValue(made, in_order=True)
 
     def on_dict(self, _n: str, operands: Operands, *_: Any) -> Abstract:
         pairs = [self.recorded.value(node) for node in operands]
@@ -154,7 +156,7 @@ class FlowEvents(WalkPart):
             found = class_attribute(base.cls, "__iter__")
             self.instances.guard_class(base.cls, "__iter__", found)
             return self.caller.begun(Literal(found), [base], {}, seen)
-        if self.loop_policy.is_rolled_over(result):
+        if self.loop_policy.is_rolled_over(result, base):
             return base if isinstance(base, IteratorValue) else self.containers.iterator(base)
         return self._left_early(result, base) or self.containers.iterator(base)
 
@@ -192,12 +194,18 @@ class FlowEvents(WalkPart):
         self._taken = {each: count for each, count in taken.items() if each not in ended}
         return self._taken
 
-    def on_next(self, name: str, operands: Operands, _k: Any, _r: int, followed: bool) -> Abstract:
+    def on_next(
+        self, name: str, operands: Operands, _k: Any, result: int, followed: bool
+    ) -> Abstract:
         if followed:
             return self.recorded.dispatched(operands)
         iterator = self.recorded.value(operands[0])
         if not isinstance(iterator, IteratorValue):
             raise refuse(reasons.ITERATION_OVER, describe(iterator))
+        if isinstance(iterator, SetItems) and name != "exhausted":
+            if (seen := self.record.seen(result)) not in iterator.left:
+                raise refuse(reasons.ITERATION_WENT_OTHERWISE_EXPECTED)
+            return Literal(iterator.take(seen))
         item = iterator.pull()
         if (item is End) != (name == "exhausted"):
             raise refuse(reasons.ITERATION_WENT_OTHERWISE_EXPECTED)

@@ -40,9 +40,9 @@ if TYPE_CHECKING:
     from dvm.magpy_capture.recording.findings import Findings
 
 
-#: A longer path would cost seconds (lowering takes 50 us an event) for each count of turns of a
+#: A longer path would cost seconds (lowering takes 25 us an event) for each count of turns of a
 #: loop, and a straight path of scalar steps is replayed no faster than Python runs the loop.
-MAX_EVENTS = 20_000
+MAX_EVENTS = 50_000
 
 PRESENT_BUILTINS = vars(builtins)
 #: what the lowering calls, as it was when this was imported

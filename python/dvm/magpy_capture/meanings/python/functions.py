@@ -148,7 +148,8 @@ class PythonFunctions(PythonPart):
 
     @means(set)
     def make_set(self, iterable: Abstract = Literal(())) -> Abstract:
-        return SetValue({self.identity.key(part) for part in self.containers.each(iterable)})
+        made = {self.identity.key(part) for part in self.containers.each(iterable)}
+        return SetValue(made, in_order=self.sets.is_in_order(iterable))
 
     @means(functools.partial)
     def make_partial(

@@ -301,7 +301,14 @@ for _name, _dtype in {
 
 
 @means(torch.Tensor.to, torch.Tensor.type)
-def to(lower: TorchPart, input: Abstract, *given: Abstract, **named: Abstract) -> Tensor:
+def to(
+    lower: TorchPart,
+    input: Abstract,
+    *given: Abstract,
+    copy: Abstract = FALSE,
+    seen: Any,
+    **named: Abstract,
+) -> Tensor:
     """Another dtype; this machine's memory is where all tensors are."""
     wanted = None
     for place, value in enumerate((*given, *named.values())):
@@ -315,7 +322,8 @@ def to(lower: TorchPart, input: Abstract, *given: Abstract, **named: Abstract) -
             raise refuse(reasons.TORCH_FORM, "x.to", f"argument {place}")
     x = resolve(input)
     assert isinstance(x, Tensor)
-    return x if wanted is None else cast(lower, x, wanted)
+    made = x if wanted is None else cast(lower, x, wanted)
+    return clone(lower, x, seen=seen) if made is x and lower.indexing.plain(copy) else made
 
 
 @means(torch.Tensor.type_as)

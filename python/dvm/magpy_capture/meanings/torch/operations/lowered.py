@@ -147,7 +147,9 @@ def number_of(lower: TorchPart, value: Abstract, dtype: str = "") -> Any:
     if not isinstance(number, Host):
         return number
     if type(number.object) is bool:
-        raise refuse(reasons.TORCH_FORM, "arithmetic", "a bool that calls differ in")
+        as_number = lower.program.constant(int)
+        made = lower.program.step("call", as_number, [number.register], ())
+        return lower.sizes.size_of_int(made, int(number.object))
     if type(number.object) is int:
         return lower.indexing.dim_of(number)
     value_of = lower.graph.scalar_value("float64", number.register)

@@ -71,13 +71,13 @@ means(torch.ones)(of_shape(1))
 def full(
     lower: TorchPart, size: Abstract, fill_value: Abstract, *, seen: Any, **options: Abstract
 ) -> Tensor:
+    """Of a number, or of the one element of a tensor."""
     check_options(lower, options)
-    return filled(
-        lower,
-        lower.torch_tensors.dims([size]),
-        number_of(lower, fill_value, NAMES.get(seen.dtype, "")),
-        seen,
-    )
+    value = resolve(fill_value)
+    if isinstance(value, Tensor) and value.object is not None and not value.rank:
+        value = item(lower, value, seen=value.object.item())
+    number = number_of(lower, value, NAMES.get(seen.dtype, ""))
+    return filled(lower, lower.torch_tensors.dims([size]), number, seen)
 
 
 def like(number: Any) -> Meaning:
