@@ -17,7 +17,7 @@ pip := $(venv)/pip install --quiet
 sources := $(shell find CMakeLists.txt cmake cpp pyproject.toml python \
   -name __pycache__ -prune -o ! -name '*.so' -print)
 
-.PHONY: help demo demo-torch test test-ops test-torch bench bench-ops docs lint lint-quick size wheel clean
+.PHONY: help demo demo-torch test test-ops test-torch bench bench-ops bench-nimble docs lint lint-quick size wheel clean
 help: ## list these commands
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 20
 
@@ -52,6 +52,9 @@ bench-ops: .venv/installed .venv/extra-bench | apt-bench ## time operators again
 	cmake --preset release -DDVM_BENCHMARKS=ON --log-level=WARNING
 	cmake --build --preset release --target machine_limits product_tiles
 	$(venv)/python -m benchmarks.ops --json build/ops.json --plot build/ops.png
+
+bench-nimble: .venv/installed .venv/extra-bench .venv/extra-demo ## time sentences through LSTM, Tree-LSTM and BERT, as the paper Nimble does (ten minutes)
+	$(venv)/python -m benchmarks.nimble --json build/nimble.json --plot build/nimble.png
 
 docs: .venv/installed .venv/extra-test ## write the pages of docs/ that come from tables, and what notebooks print
 	$(venv)/python tools/docs.py

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <memory>
 #include <tuple>
 
 #include "bindings/bindings.h"
@@ -66,6 +67,12 @@ core::Graph supplied(core::Graph graph, const Objects& constants) {
   return graph;
 }
 
+core::Module module_in(py::handle graph) {
+  if (py::isinstance<py::str>(graph)) return core::parse_module(graph.cast<std::string>());
+  if (py::isinstance<core::Module>(graph)) return graph.cast<const core::Module&>();
+  return graph.cast<const core::Graph&>();
+}
+
 using Checks = std::vector<std::tuple<std::string, std::string, std::string>>;
 
 std::vector<core::SavedCheck> saved(const Checks& checks) {
@@ -76,13 +83,15 @@ std::vector<core::SavedCheck> saved(const Checks& checks) {
 
 class GraphFunction {
  public:
-  GraphFunction(core::Graph graph, driver::Options options,
-                const std::vector<driver::SizeCheck>& checks, const Objects& functions)
-      : graph_(std::move(graph)),
+  GraphFunction(core::Module module, driver::Options options,
+                const std::vector<driver::SizeCheck>& checks, const Objects& functions,
+                const Objects& types)
+      : module_(std::move(module)),
         options_(std::move(options)),
-        compilation_(driver::compile(graph_, options_, checks)) {
-    for (const core::Value v : graph_.inputs()) {
-      is_scalar_.push_back(graph_.node(v).op == core::Op::scalar);
+        compilation_(driver::compile(module_, options_, checks)),
+        classes_(plan().types, types) {
+    for (const core::Value v : module_.main.inputs()) {
+      is_scalar_.push_back(module_.main.node(v).op == core::Op::scalar);
     }
     for (const std::string& name : plan().callees) {
       const auto found = functions.find(name);
@@ -98,15 +107,17 @@ class GraphFunction {
   const runtime::CompiledGraph& graph() const { return compilation_.graph; }
 
   // Of each, what it is: an input or a scalar, its dtype and its sizes.
-  py::list arguments() const { return types_of(graph_.inputs()); }
-  py::list results() const { return types_of(graph_.outputs); }
+  py::list arguments() const { return types_of(module_.main.inputs()); }
+  py::list results() const { return types_of(module_.main.outputs); }
 
   void save(const std::string& path, core::SavedSettings settings) const {
     const py::gil_scoped_release released;
-    core::save_graph(path, graph_, settings);
+    core::save_graph(path, module_, settings);
   }
 
-  py::dict describe() const { return describe_graph(graph_, options_, compilation_); }
+  py::dict types() const { return classes_.by_name(); }
+
+  py::dict describe() const { return describe_graph(module_, options_, compilation_); }
 
   py::tuple operator()(const py::args& args) const {
     std::vector<BufferView> inputs;
@@ -121,6 +132,9 @@ class GraphFunction {
     for (size_t k = 0; k < args.size(); ++k) {
       if (is_scalar_[k]) {
         scalars.push_back(scalar(args[k], k, plan().scalars[scalars.size()]));
+      } else if (plan().inputs[inputs.size()].data >= 0) {
+        held.push_back(args[k]);
+        inputs.push_back(object(args[k], plan().inputs[inputs.size()].data));
       } else {
         const bool is_array = PyArray_Check(args[k].ptr());  // else a number, read as it is
         held.push_back(is_array ? behaved(args[k]) : py::object(args[k]));
@@ -135,7 +149,11 @@ class GraphFunction {
   py::list types_of(const std::vector<core::Value>& values) const {
     py::list types;
     for (const core::Value v : values) {
-      const core::Node& node = graph_.node(v);
+      const core::Node& node = module_.main.node(v);
+      if (node.type.is_object()) {
+        types.append(py::make_tuple("object", node.type.data, ""));
+        continue;
+      }
       types.append(py::make_tuple(node.op == core::Op::scalar ? "scalar" : "array",
                                   std::string(core::to_string(node.type.dtype)),
                                   core::to_string(node.type.shape)));
@@ -167,6 +185,15 @@ class GraphFunction {
     return view;
   }
 
+  BufferView object(py::handle given, int32_t data) const {
+    const core::DataType& type = plan().types[static_cast<size_t>(data)];
+    if (classes_.tag(type, given) < 0) {
+      core::fail(core::ErrorCode::wrong_arguments,
+                 "the graph takes " + described(type) + ", not " + capture::describe(given.ptr()));
+    }
+    return {.owner = given.ptr(), .dtype = core::DType::boolean, .rank = runtime::kObjectRank};
+  }
+
   bool is_constant(const BufferView& result) const {
     const auto& constants = plan().constants;
     return std::any_of(constants.begin(), constants.end(), [&](const runtime::PlanConstant& c) {
@@ -186,7 +213,7 @@ class GraphFunction {
   py::tuple call(std::span<const BufferView> inputs, std::span<const core::Scalar> scalars,
                  std::span<capture::ValueSlot> slots, size_t used) const {
     std::vector<BufferView> results(static_cast<size_t>(plan().result_count()));
-    FunctionHost host(slots, used, functions_);
+    FunctionHost host(slots, used, functions_, classes_);
     runtime::BorrowedContext context;
     const runtime::Outcome outcome = graph().run(host, inputs, scalars, results, *context);
     if (outcome == runtime::Outcome::host_error) throw py::error_already_set();
@@ -201,6 +228,10 @@ class GraphFunction {
     const Released released{host, results};
     py::tuple arrays(results.size());
     for (size_t k = 0; k < results.size(); ++k) {
+      if (results[k].rank == runtime::kObjectRank) {
+        arrays[k] = py::reinterpret_borrow<py::object>(static_cast<PyObject*>(results[k].owner));
+        continue;
+      }
       const bool given = host.is_argument(results[k], inputs) || is_constant(results[k]);
       PyObject* array = given ? FunctionHost::argument_of(results[k]) : host.array_of(results[k]);
       if (array == nullptr) throw py::error_already_set();
@@ -209,9 +240,10 @@ class GraphFunction {
     return arrays;
   }
 
-  core::Graph graph_;
+  core::Module module_;
   driver::Options options_;
   driver::Compilation compilation_;
+  DataClasses classes_;
   std::vector<bool> is_scalar_;        // of the graph's arguments, in order
   std::vector<py::object> functions_;  // by index of callee
 };
@@ -224,24 +256,25 @@ const runtime::Plan* plan_of_graph(py::handle object) {
 }
 
 void bind_compiled_graph(py::module_& module) {
+  py::class_<core::Module>(module, "Module", "Functions, data types, and a graph that uses them.")
+      .def("__str__", [](const core::Module& self) { return core::print(self); });
   py::class_<GraphFunction>(module, "CompiledGraph",
                             "A graph compiled for a target; call it on arrays and numbers.")
       .def(py::init([](py::handle graph, const std::string& target, const std::string& numerics,
                        const std::string& precision, const Checks& checks, const Objects& functions,
-                       const Objects& constants) {
-             core::Graph given = py::isinstance<py::str>(graph)
-                                     ? core::parse_graph(graph.cast<std::string>())
-                                     : graph.cast<const core::Graph&>();
+                       const Objects& constants, const Objects& types) {
+             core::Module given = module_in(graph);
              core::verify(given);
-             const auto asked = driver::checks_of(given, saved(checks));
-             return GraphFunction(supplied(std::move(given), constants),
-                                  driver::options_of(target, numerics, precision), asked,
-                                  functions);
+             const auto asked = driver::checks_of(given.main, saved(checks));
+             given.main = supplied(std::move(given.main), constants);
+             return std::make_unique<GraphFunction>(std::move(given),
+                                                    driver::options_of(target, numerics, precision),
+                                                    asked, functions, types);
            }),
            py::arg("graph"), py::kw_only(), py::arg("target") = "cpu",
            py::arg("numerics") = "default", py::arg("precision") = "highest",
            py::arg("checks") = Checks{}, py::arg("functions") = Objects{},
-           py::arg("constants") = Objects{})
+           py::arg("constants") = Objects{}, py::arg("types") = Objects{})
       .def("__call__", &GraphFunction::operator())
       .def("describe", &GraphFunction::describe)
       .def(
@@ -254,6 +287,7 @@ void bind_compiled_graph(py::module_& module) {
           },
           py::arg("path"), py::kw_only(), py::arg("target"), py::arg("numerics"),
           py::arg("precision"), py::arg("checks"), py::arg("inputs"), py::arg("results"))
+      .def_property_readonly("types", &GraphFunction::types)
       .def_property_readonly("arguments", &GraphFunction::arguments)
       .def_property_readonly("results", &GraphFunction::results)
       .def_property_readonly("plan",

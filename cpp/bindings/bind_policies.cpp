@@ -2,6 +2,7 @@
 #include <pybind11/stl.h>
 
 #include "bindings/bindings.h"
+#include "capture/policy.h"
 #include "capture/stance.h"
 #include "core/error.h"
 #include "driver/logs.h"
@@ -52,6 +53,18 @@ void bind_policies(py::module_& module) {
         capture::set_thread_stance(name ? std::optional(stance_of(*name)) : std::nullopt));
   });
   module.def("stance", [] { return std::string(capture::to_string(capture::present_stance())); });
+  // For what is bought beside captures, by the same rule: it is told of plain calls until it pays.
+  py::class_<capture::Policy>(module, "Policy")
+      .def(py::init())
+      .def("may_capture",
+           [](capture::Policy& policy, int64_t expected) {
+             policy.expect(expected);
+             return policy.may_capture(0);
+           })
+      .def("wants_plain", &capture::Policy::wants_plain)
+      .def("plain", [](capture::Policy& policy, int64_t nanos) {
+        policy.plain(0, {nanos, nanos}, 0);
+      });
   py::list topics;
   for (const driver::LogTopicInfo& topic : driver::log_topics()) {
     topics.append(py::make_tuple(topic.name, topic.synopsis));

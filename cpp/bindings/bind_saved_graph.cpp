@@ -40,7 +40,7 @@ py::tuple open_graph(const std::string& path, const std::string& name, bool chec
     return core::read_graph(file->bytes(), file, name, check);
   }();
   py::dict constants;
-  for (const core::Node& node : saved.graph.nodes()) {
+  for (const core::Node& node : saved.module.main.nodes()) {
     if (!node.attrs.name.empty()) {
       constants[py::str(node.attrs.name)] = array_over(*node.attrs.values);
     }
@@ -58,7 +58,7 @@ py::tuple open_graph(const std::string& path, const std::string& name, bool chec
   py::dict settings(py::arg("target") = target, py::arg("numerics") = numerics,
                     py::arg("precision") = precision, py::arg("checks") = checks,
                     py::arg("inputs") = inputs, py::arg("results") = results);
-  return py::make_tuple(std::move(settings), std::move(saved.graph), std::move(constants),
+  return py::make_tuple(std::move(settings), std::move(saved.module), std::move(constants),
                         std::move(sections));
 }
 

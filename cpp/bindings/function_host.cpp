@@ -61,6 +61,9 @@ py::object behaved(py::handle object) {
 
 // An array of the memory; of a value on the stack, a copy.
 py::object FunctionHost::array_for(const BufferView& buffer) const {
+  if (buffer.rank == runtime::kObjectRank) {
+    return py::reinterpret_borrow<py::object>(static_cast<PyObject*>(buffer.owner));
+  }
   return checked(is_slot(buffer.owner) ? array_of(buffer) : argument_of(buffer));
 }
 
@@ -86,6 +89,57 @@ void FunctionHost::read_result(const HostCall& call, size_t place, py::handle ma
   }
   capture::view_into(read, expected.dtype, result);
   retain(result.owner);
+}
+
+bool FunctionHost::construct(const core::DataType& type, size_t constructor,
+                             std::span<const BufferView> fields, BufferView& out) {
+  py::tuple given(fields.size());
+  for (size_t k = 0; k < fields.size(); ++k) given[k] = array_for(fields[k]);
+  const py::object made = checked(classes_.construct(type, constructor, given));
+  if (classes_.tag(type, made) != static_cast<int>(constructor)) {
+    core::fail(core::ErrorCode::host_result, "the class for " +
+                                                 type.constructors[constructor].name + " made " +
+                                                 capture::describe(made.ptr()));
+  }
+  out = {
+      .owner = made.inc_ref().ptr(), .dtype = core::DType::boolean, .rank = runtime::kObjectRank};
+  return true;
+}
+
+int FunctionHost::tag(const core::DataType& type, runtime::HostValue object) {
+  const py::handle given(static_cast<PyObject*>(object));
+  const int tag = classes_.tag(type, given);
+  if (tag < 0) {
+    core::fail(core::ErrorCode::wrong_arguments,
+               "the graph takes " + described(type) + ", not " + capture::describe(given.ptr()));
+  }
+  return tag;
+}
+
+bool FunctionHost::field(const core::DataType& type, size_t constructor, runtime::HostValue object,
+                         size_t index, BufferView& out) {
+  const core::Constructor& made = type.constructors[constructor];
+  const core::ValueKind& kind = made.kinds[index];
+  py::object found =
+      checked(classes_.field(type, constructor, static_cast<PyObject*>(object), index));
+  if (kind.is_object()) {
+    out = {.owner = found.release().ptr(),
+           .dtype = core::DType::boolean,
+           .rank = runtime::kObjectRank};
+    return true;
+  }
+  const py::object array = behaved(found);
+  if (!array) throw py::error_already_set();
+  auto* const read = reinterpret_cast<PyArrayObject*>(array.ptr());
+  if (!capture::holds(capture::dtype_of(read), kind.dtype) || PyArray_NDIM(read) != kind.rank) {
+    core::fail(core::ErrorCode::wrong_arguments,
+               "field " + made.fields[index] + " of " + made.name + " is " +
+                   capture::describe(found.ptr()) + "; the graph takes " +
+                   described(runtime::Argument{kind.dtype, kind.rank}));
+  }
+  capture::view_into(read, kind.dtype, out);
+  retain(out.owner);
+  return true;
 }
 
 bool FunctionHost::call(const HostCall& call, std::span<BufferView> results) {

@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 
+#include "bindings/data_classes.h"
 #include "capture/replay/array_host.h"
 #include "runtime/plan/plan.h"
 
@@ -23,9 +24,16 @@ class FunctionHost final : public capture::ArrayHost {
  public:
   // The functions by their index in Plan::callees.
   FunctionHost(std::span<capture::ValueSlot> slots, size_t used,
-               std::span<const pybind11::object> functions)
-      : ArrayHost(*capture::libraries().front(), slots, used), functions_(functions) {}
+               std::span<const pybind11::object> functions, const DataClasses& classes)
+      : ArrayHost(*capture::libraries().front(), slots, used),
+        functions_(functions),
+        classes_(classes) {}
 
+  bool construct(const core::DataType& type, size_t constructor,
+                 std::span<const runtime::BufferView> fields, runtime::BufferView& out) override;
+  int tag(const core::DataType& type, runtime::HostValue object) override;
+  bool field(const core::DataType& type, size_t constructor, runtime::HostValue object,
+             size_t index, runtime::BufferView& out) override;
   bool call(const runtime::HostCall& call, std::span<runtime::BufferView> results) override;
   bool call_into(const runtime::HostCall& call, std::span<const runtime::BufferView> into) override;
 
@@ -36,6 +44,7 @@ class FunctionHost final : public capture::ArrayHost {
                    runtime::BufferView& result);
 
   std::span<const pybind11::object> functions_;
+  const DataClasses& classes_;
 };
 
 }  // namespace dvm::bindings

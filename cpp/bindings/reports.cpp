@@ -19,10 +19,10 @@ py::dict decision_of(const core::Decision& decision) {
 
 }  // namespace
 
-void GraphReport::add(const core::Graph& graph, const driver::Options& options,
+void GraphReport::add(const core::Module& module, const driver::Options& options,
                       const driver::Compilation& compilation) {
-  const driver::Compilation described = driver::describe(graph, options);
-  graphs_ += core::print(graph);
+  const driver::Compilation described = driver::describe(module, options);
+  graphs_ += core::print(module);
   plans_ += runtime::print(compilation.graph.plan());
   for (const core::Decision& decision : described.decisions) {
     py::dict record = decision_of(decision);
@@ -44,14 +44,14 @@ void GraphReport::write(py::dict& record) const {
   record["passes"] = passes_;
 }
 
-py::dict describe_graph(const core::Graph& graph, const driver::Options& options,
+py::dict describe_graph(const core::Module& module, const driver::Options& options,
                         const driver::Compilation& compilation) {
   py::dict record;
   record["reason"] = "";
   record["target"] = options.target;
   record["opaque_calls"] = py::list();
   GraphReport report;
-  report.add(graph, options, compilation);
+  report.add(module, options, compilation);
   report.write(record);
   return record;
 }

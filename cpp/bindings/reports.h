@@ -12,7 +12,7 @@ namespace dvm::bindings {
 // Graphs that were compiled, one after the other: their texts, Plans, decisions and passes.
 class GraphReport {
  public:
-  void add(const core::Graph& graph, const driver::Options& options,
+  void add(const core::Module& module, const driver::Options& options,
            const driver::Compilation& compilation);
   void write(pybind11::dict& record) const;
 
@@ -23,7 +23,7 @@ class GraphReport {
 };
 
 // A compiled Graph, as _dvm.paths() tells of a path of a function.
-pybind11::dict describe_graph(const core::Graph& graph, const driver::Options& options,
+pybind11::dict describe_graph(const core::Module& module, const driver::Options& options,
                               const driver::Compilation& compilation);
 
 // The Plan of a _dvm.CompiledGraph, or of a _dvm.TorchGraph; null: the object is none.

@@ -189,9 +189,12 @@ class TorchLibrary final : public capture::Library {
   bool same_literal(PyObject*, PyObject*) const override { return false; }
 
   Gives what_gives(PyObject*, PyObject*, PyObject* const*) const override { return Gives::other; }
-  // Methods in C, by which a path makes views again.
+  // Functions and methods in C that have nothing to warn of, those by which a path makes views
+  // again among them.
   bool is_quiet(PyObject* callee, PyObject* const* arguments, size_t count) const override {
-    return count > 0 && Py_IS_TYPE(callee, &PyMethodDescr_Type) && is_array(arguments[0]) &&
+    const bool is_method =
+        count > 0 && Py_IS_TYPE(callee, &PyMethodDescr_Type) && is_array(arguments[0]);
+    return (is_method || PyCFunction_Check(callee)) &&
            std::ranges::any_of(quiet_, [&](py::handle each) { return each.ptr() == callee; });
   }
   std::optional<Drawing> drawing_of(PyObject*, size_t) const override { return {}; }

@@ -251,12 +251,13 @@ PyObject* CompiledFunction::call(PyObject* self, PyObject* const* args, size_t n
     ++stats_.fallbacks;  // the original is faster than a replay, and so than other ways
     return rest();
   }
-  const Times begin = policy_.watches() ? times() : Times();
+  const bool compares = policy_.watches() && present_stance() == Stance::default_;
+  const Times begin = compares ? times() : Times();
   const Outcome outcome = find_again(call);
   switch (outcome) {
     case Outcome::done:
       ++stats_.hits;
-      if (policy_.wants_hit() && present_stance() == Stance::default_) [[unlikely]] {
+      if (compares && policy_.wants_hit()) [[unlikely]] {
         policy_.hit(load_of(call), since(begin));
       } else {
         policy_.hit();
@@ -327,8 +328,7 @@ PyObject* CompiledFunction::plain(const Call& call, const Times& begin, const Or
   const double load = load_of(call);
   const Times middle = times();
   PyObject* result = original();
-  const bool counts = begin.wall != 0 && present_stance() == Stance::default_;
-  policy_.plain(load, since(middle), counts ? middle.cpu - begin.cpu : 0);
+  policy_.plain(load, since(middle), begin.wall != 0 ? middle.cpu - begin.cpu : 0);
   return result;
 }
 
@@ -359,12 +359,19 @@ PyObject* CompiledFunction::missed(PyObject* self, Call& call, const Times& begi
                      " would be captured: " + (why.empty() ? "it is the first" : why.back().text));
     }
     default:
+      const auto original = [&] { return call_bound(as_function(function_), bound); };
+      if (paths_.size() >= static_cast<size_t>(kMaxPaths)) {
+        ++stats_.misses;
+        ++stats_.fallbacks;
+        Ref result = Ref::steal(plain(call, begin, original));
+        if (!std::exchange(warned_, true)) warn(as_function(function_), limit());
+        return result.release();
+      }
       const bool at_any_cost = present_stance() == Stance::force_capture_ && !call.spares_opaque;
-      if (paths_.size() < static_cast<size_t>(kMaxPaths) && !policy_.may_capture(stats_.hits) &&
-          !at_any_cost) {
+      if (!policy_.may_capture(stats_.hits) && !at_any_cost) {
         ++stats_.fallbacks;
         if (call.spares_opaque) why_ = "opaque-lost";
-        return plain(call, begin, [&] { return call_bound(as_function(function_), bound); });
+        return plain(call, begin, original);
       }
       ++stats_.misses;
       return capture(self, call);
@@ -390,12 +397,6 @@ PyObject* CompiledFunction::capture(PyObject* self, Call& call) {
       }));
     }
   } const note_bits{*this};
-  if (paths_.size() >= static_cast<size_t>(kMaxPaths)) {
-    ++stats_.fallbacks;
-    Ref result = Ref::steal(call_bound(function, bound));
-    if (!std::exchange(warned_, true)) warn(function, limit());
-    return result.release();
-  }
   free_retired();
   const int64_t number = stats_.calls;
   // To explain is to replay once more: not where that calls what dvm does not know.
@@ -422,10 +423,10 @@ PyObject* CompiledFunction::capture(PyObject* self, Call& call) {
   const bool skipped = trace.record->skipped() > 0;
   Policy::Traced traced{load, distinct_events(recording), recording.opcodes, since(begin).cpu};
   policy_.recorded(traced);
-  const auto put_off = [&](int64_t expected) {
+  const auto put_off = [&](int64_t expected, bool at_least) {
     ++stats_.fallbacks;
     const int64_t behind = since(begin).cpu - traced.nanos;
-    policy_.put_off(traced.tracer + behind, traced.tracer + expected);
+    policy_.put_off(traced.tracer + behind, traced.tracer + expected, at_least);
     return trace.result.release();
   };
   if (!trace.result) {  // the user's own exception: no path to keep
@@ -436,21 +437,21 @@ PyObject* CompiledFunction::capture(PyObject* self, Call& call) {
   const int64_t expected = policy_.expected_of(traced.events);
   if (trace.record->is_over_limit()) {
     may_skip_turns_ = may_skip_turns_ && !trace.record->is_left_within_skipped();
-    return put_off(expected + traced.tracer);
+    return put_off(expected + traced.tracer, true);
   }
-  if (expected > budget) return put_off(expected);
+  if (expected > budget) return put_off(expected, false);
   const int64_t most = at_any_cost ? INT64_MAX : budget + Policy::kAtOnce;
   const auto count = gives_arguments ? std::ssize(recorded_arguments) : parameters_;
   std::unique_ptr<Path> path = lower_(self, trace, bound, count, most);
   const int64_t lowered = since(begin).cpu - traced.nanos;
   if (path == nullptr) {
     if (PyErr_Occurred()) return nullptr;
-    return put_off(2 * lowered);
+    return put_off(2 * lowered, true);
   }
   // With the turns that it lacks, another recording may become a path.
   if (skipped && !path->reason().empty()) {
     may_skip_turns_ = false;
-    return put_off(2 * lowered);
+    return put_off(2 * lowered, true);
   }
   // The function itself may have replaced its code, or called itself, meanwhile.
   if (code.get() != code_.get()) return trace.result.release();
@@ -473,7 +474,7 @@ PyObject* CompiledFunction::capture(PyObject* self, Call& call) {
 
 std::string CompiledFunction::limit() const {
   if (!warned_ || paths_.size() < static_cast<size_t>(kMaxPaths)) {
-    const std::string why = policy_.why(stats_.calls);
+    const std::string why = policy_.why();
     return why_.empty() ? why : why_;
   }
   return "path-limit\n" + std::to_string(kMaxPaths);

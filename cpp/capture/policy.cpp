@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <utility>
 
 namespace dvm::capture {
 
@@ -46,6 +47,7 @@ const Policy::Plain* Policy::slowest_like(double load) const {
 }
 
 bool Policy::hit(double load, Times taken) {
+  hit_ = taken.cpu;
   const Plain* plain = slowest_like(load);
   const bool tells = plain != nullptr && taken.cpu >= kShort;
   const double times =
@@ -75,7 +77,7 @@ bool Policy::lose(double calls, int64_t nanos) {
 }
 
 void Policy::plain(double load, Times taken, int64_t prefix) {
-  usual_ = taken.cpu;
+  usual_ = usual_ == 0 ? taken.cpu : usual_ + (taken.cpu - usual_) / 4;
   is_unserved_ = true;
   balance_ += taken.cpu * stands_for_;
   stands_for_ = until_plain_ = 1 + kShort / 5 / std::max<int64_t>(taken.cpu, 1);
@@ -97,12 +99,14 @@ void Policy::plain(double load, Times taken, int64_t prefix) {
 
 int64_t Policy::price() const { return expected_ << std::min(unhit_, 20); }
 
+// It takes no longer than plain, or paths are left alone.
+int64_t Policy::worth_of_hit() const { return std::max(usual_, hit_); }
+
 bool Policy::may_capture(int64_t hits) {
-  if (hits != hits_) {
+  if (const int64_t more = hits - std::exchange(hits_, hits); more > 0) {
     unhit_ = 0;
-    balance_ = std::max(balance_, kAtOnce);
+    balance_ = std::max(balance_, std::min(kAtOnce, balance_ + more * worth_of_hit()));
   }
-  hits_ = hits;
   waits_ = balance_ < price();
   return !waits_;
 }
@@ -121,14 +125,14 @@ void Policy::recorded(Traced& traced) {
   const int64_t most = std::max(traced.nanos / 10, traced.nanos - traced.opcodes * rates_->opcode);
   traced.tracer = traced.nanos - most;
   add({traced.load, {most, most}, true});
-  if (usual_ == 0) usual_ = most;
 }
 
 void Policy::pay(int64_t taken) { balance_ = std::clamp<int64_t>(balance_ - taken, 0, kAtOnce); }
 
 // A second attempt that came to nothing was told too little by the first.
-void Policy::put_off(int64_t taken, int64_t expected) {
+void Policy::put_off(int64_t taken, int64_t expected, bool at_least) {
   pay(taken);
+  is_least_ = at_least || is_put_off_;
   expected_ = is_put_off_ ? std::max(expected, 2 * expected_) : expected;
   waits_ = is_put_off_ = true;
 }
@@ -140,17 +144,20 @@ void Policy::captured(const Traced& traced, int64_t lowered) {
   }
   expected_ = traced.tracer + lowered;
   pay(expected_);
-  waits_ = is_put_off_ = false;
+  waits_ = is_put_off_ = is_least_ = false;
   ++unhit_;
   until_hit_ = 1;  // the first hit makes what the others find
 }
 
-std::string Policy::why(int64_t calls) const {
+// By plain calls that are left, for nobody knows which calls will be hits.
+std::string Policy::why() const {
   if (rests_) return "hits-slower\n" + time_text(slow_) + "\n" + time_text(plain_);
   if (!waits_) return {};
-  const int64_t left = std::max<int64_t>(0, price() - balance_);
-  const int64_t call = calls + 1 + left / std::max<int64_t>(usual_, 1);
-  return "waits\n" + time_text(price()) + "\n" + time_text(usual_) + "\n" + std::to_string(call);
+  const std::string costs = '\n' + time_text(price());
+  if (usual_ == 0) return (is_least_ ? "tried-untimed" : "waits-untimed") + costs;
+  const int64_t left = 1 + std::max<int64_t>(0, price() - balance_) / usual_;
+  const std::string calls = '\n' + std::to_string(left) + '\n' + time_text(usual_);
+  return (is_least_ ? "tried" : "waits") + costs + calls;
 }
 
 }  // namespace dvm::capture

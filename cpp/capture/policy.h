@@ -2,13 +2,14 @@
 // not know for how many days, buys when the rents have come to the price: he never pays more than
 // twice the least.
 //
-//   capture  A call that no path takes runs plain until such calls have taken, since the last
-//            capture, what the next is expected to take; and that takes no longer than they have,
-//            or is given up. kAtOnce of it is advanced, at first and behind every hit: what takes
-//            less is captured when it is met.
+//   capture  A call that no path takes runs plain until calls have taken, since the last capture,
+//            what the next is expected to take; and that takes no longer than they have, or is
+//            given up. kAtOnce of it is advanced, once. Hits count with what they would have taken
+//            plain, as far as that is known, but earn no more than that: so all captures together
+//            take no longer than all calls, and what is captured at once is what takes little.
 //   price    What the last capture took; of one that was given up, what it would have taken by its
-//            events, or twice what it had. Doubled for each attempt after one
-//            that came to nothing, and for each capture that nobody has hit.
+//            events, or twice what it had: that is the least, and so it says. Doubled for each
+//            attempt after one that came to nothing, and for each capture that nobody has hit.
 //   slower   Replays may take longer than the calls do plain. Some are timed and compared with
 //            plain calls that were given about as much (call_load.h), which came to be before there
 //            was a path or behind a miss; what steps take before a guard fails is lost as well.
@@ -72,6 +73,8 @@ class Policy {
 
   // ---- captures
 
+  // What the next is expected to take, where others know.
+  void expect(int64_t nanos) { expected_ = nanos; }
   // May a call that no path takes be captured, when so many were hit?
   bool may_capture(int64_t hits);
   // What that may be expected to take. A little more is no reason to throw away what was done.
@@ -87,13 +90,13 @@ class Policy {
     int64_t tracer = 0;  // what of that the call would not have taken plain: told by recorded()
   };
   void recorded(Traced& traced);
-  // It was not captured, after so many ns, and would take so many.
-  void put_off(int64_t taken, int64_t expected);
+  // It was not captured, after so many ns, and would take so many, or nobody knows how many more.
+  void put_off(int64_t taken, int64_t expected, bool at_least);
   // It was, in so many ns; `lowered` of these behind the recording.
   void captured(const Traced& traced, int64_t lowered);
 
-  // Why calls run plain at present, as a message of reasons.h; or empty. calls: so far.
-  std::string why(int64_t calls) const;
+  // Why calls run plain at present, as a message of reasons.h; or empty.
+  std::string why() const;
 
  private:
   struct Plain {
@@ -103,6 +106,7 @@ class Policy {
   };
 
   int64_t price() const;
+  int64_t worth_of_hit() const;
   int64_t event_nanos() const { return own_event_ > 0 ? own_event_ : rates_->event.load(); }
   const Plain* slowest_like(double load) const;
   void add(const Plain& call) { known_[next_++ % known_.size()] = call; }
@@ -117,6 +121,7 @@ class Policy {
   int64_t hits_ = 0;           // when last asked
   bool waits_ = false;         // a call was not captured for its price
   bool is_put_off_ = false;    // nor was the last that was recorded
+  bool is_least_ = false;      // it may take more than is expected
 
   std::array<Plain, 8> known_ = {};
   size_t next_ = 0;
@@ -128,7 +133,8 @@ class Policy {
   bool may_rest_ = true, rests_ = false;
   int rested_ = 0;                // times
   int64_t slow_ = 0, plain_ = 0;  // a replay that was slower than that
-  int64_t usual_ = 0;             // a plain call, the last or as it is guessed
+  int64_t usual_ = 0;             // a plain call, about; 0: none was timed
+  int64_t hit_ = 0;               // the last hit that was timed
 };
 
 }  // namespace dvm::capture

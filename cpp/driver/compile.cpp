@@ -8,6 +8,7 @@
 
 #include "core/error.h"
 #include "core/graph/bodies.h"
+#include "core/graph/module.h"
 #include "core/passes/passes.h"
 #include "driver/logs.h"
 #include "driver/lower.h"
@@ -58,25 +59,51 @@ class Pipeline {
  public:
   // Records are what a report shows; without them the logs are told.
   Pipeline(const Options& options, bool records, std::span<const SizeCheck> checks,
-           bool is_body = false)
-      : options_(options), records_(records), is_body_(is_body), checks_(checks) {}
+           const ModuleNames* module = nullptr, bool is_body = false)
+      : options_(options), records_(records), is_body_(is_body), checks_(checks), module_(module) {}
 
   Compilation run(core::Graph graph) {
     if (options_.verify) core::verify(graph);
-    runtime::Plan plan = make_plan(std::move(graph), 0);
+    return finish(make_plan(std::move(graph), 0));
+  }
+
+  // Reports tell of the functions' passes, too, before those of the graph that calls them.
+  static Compilation run(const core::Module& module, const Options& options, bool records,
+                         std::span<const SizeCheck> checks) {
+    if (module.is_graph()) return Pipeline(options, records, checks).run(module.main);
+    if (options.verify) core::verify(module);
+    const ModuleNames names(module);
+    Pipeline whole(options, records, checks, &names);
+    std::vector<runtime::PlanSignature> signatures;
+    std::vector<runtime::Plan> functions;
+    for (size_t k = 0; k < module.functions.size(); ++k) {
+      Pipeline of(options, records, {}, &names, true);
+      functions.push_back(of.make_plan(core::pass_stored_dims(module.functions[k].graph), 0));
+      signatures.push_back({names.functions[k], names.gives[k]});
+      std::ranges::move(of.decisions_, std::back_inserter(whole.decisions_));
+      std::ranges::move(of.passes_, std::back_inserter(whole.passes_));
+    }
+    runtime::Plan plan = whole.make_plan(module.main, 0);
+    plan.types = names.types;
+    plan.signatures = std::move(signatures);
+    plan.functions = std::move(functions);
+    return whole.finish(std::move(plan));
+  }
+
+ private:
+  Compilation finish(runtime::Plan plan) {
     if (options_.verify) runtime::verify(plan);
     vm::Target& runs_on = target(options_.target);
     return {{std::move(plan), runs_on}, std::move(decisions_), std::move(passes_)};
   }
 
- private:
   runtime::Plan make_plan(core::Graph graph, size_t own_arguments) {
     std::vector<core::Decision> decisions;
     const PassSettings settings{widened_halves(options_), options_.precision};
     for (const GraphPass& pass : kGraphPasses) {
       if (!pass.applies(settings)) continue;
       graph = timed(pass.name, [&] { return pass.run(graph, settings, decisions); });
-      if (options_.verify) is_body_ ? core::verify_nodes(graph) : core::verify(graph);
+      if (options_.verify) is_body_ || module_ ? core::verify_nodes(graph) : core::verify(graph);
     }
     fuser::Fusion fusion = timed(
         "fuse", [&] { return fuser::fuse(graph, region_limits(traits_of(options_.target))); });
@@ -85,17 +112,17 @@ class Pipeline {
     }
     std::ranges::move(fusion.decisions, std::back_inserter(decisions));
     if (records_) {
-      decisions_ = std::move(decisions);
+      std::ranges::move(decisions, std::back_inserter(decisions_));
     } else {
       for (const core::Decision& decision : decisions) log_decision(decision);
     }
     const CompileBody compile_body = [&](const core::Node& owner, size_t index) {
       const bool loops = owner.op == core::Op::loop;
-      return Pipeline(options_, records_, {}, true)
+      return Pipeline(options_, records_, {}, module_, true)
           .make_plan(core::pass_stored_dims(*owner.attrs.bodies[index]),
                      loops ? 1 + core::carried_of(owner) : 0);
     };
-    const LowerOptions to{own_arguments, options_.dense_results && !is_body_, checks_};
+    const LowerOptions to{own_arguments, options_.dense_results && !is_body_, checks_, module_};
     return timed("plan", [&] { return lower(graph, std::move(fusion), compile_body, to); });
   }
 
@@ -118,6 +145,7 @@ class Pipeline {
   const Options& options_;
   const bool records_, is_body_;
   const std::span<const SizeCheck> checks_;
+  const ModuleNames* const module_;
   std::vector<core::Decision> decisions_;
   std::vector<PassRecord> passes_;
 };
@@ -177,8 +205,13 @@ Compilation compile(const core::Graph& graph, const Options& options) {
   return compile(graph, options, {});
 }
 
-Compilation describe(const core::Graph& graph, const Options& options) {
-  return Pipeline(options, true, {}).run(graph);
+Compilation compile(const core::Module& module, const Options& options,
+                    std::span<const SizeCheck> checks) {
+  return Pipeline::run(module, options, false, checks);
+}
+
+Compilation describe(const core::Module& module, const Options& options) {
+  return Pipeline::run(module, options, true, {});
 }
 
 }  // namespace dvm::driver

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/graph/graph.h"
+#include "core/graph/module.h"
 #include "core/graph/region.h"
 #include "runtime/compiled_graph.h"
 #include "vm/target/target.h"
@@ -43,6 +43,7 @@ Compilation compile(const core::Graph& graph, const Options& options);
 // The same once more for reports, with the texts and decisions that would take more memory than the
 // Plan. The logs are told nothing.
 Compilation describe(const core::Graph& graph, const Options& options);
+Compilation describe(const core::Module& module, const Options& options);
 
 // The targets, by name of targets.def; created once per process. Throws UnsupportedError.
 vm::Target& target(std::string_view name);

@@ -1,14 +1,13 @@
 #include "driver/lower.h"
 
 #include <algorithm>
-#include <map>
 
 #include "core/dims/facts.h"
 #include "core/error.h"
 #include "core/graph/bind_symbols.h"
 #include "core/ops/reduce.h"
+#include "driver/lower_calls.h"
 #include "driver/memory.h"
-#include "driver/sizes.h"
 
 namespace dvm::driver {
 
@@ -17,7 +16,6 @@ namespace {
 using core::Op;
 using core::Value;
 using runtime::PlanOp;
-using Registers = std::vector<int32_t>;
 
 class Lowering {
  public:
@@ -25,15 +23,14 @@ class Lowering {
            const LowerOptions& options)
       : graph_(graph),
         fusion_(std::move(fusion)),
-        compile_body_(compile_body),
-        builder_(plan_),
-        sizes_(builder_, graph.dims()),
+        to_(graph, options.module),
+        calls_(to_, compile_body),
         memory_(graph, fusion_, arrays_among(graph.inputs(), options.own_arguments)),
         dense_results_(options.dense_results),
-        checks_(options.checks),
-        values_(static_cast<size_t>(graph.size())) {}
+        checks_(options.checks) {}
 
   runtime::Plan run() {
+    if (to_.module != nullptr) plan_.callees = to_.module->callees;
     declare_arguments();
     copy_constants();
     for (const auto& [a, b] : fusion_.assumed) sizes_.check_equal(a, b, {});
@@ -67,13 +64,7 @@ class Lowering {
     return arguments;
   }
 
-  struct Placed {
-    int32_t buffer = -1;
-    int32_t scalar = -1;  // of an op `scalar`, which may be in a buffer as well
-    bool owned = false;   // roots: to be freed after its last use
-  };
-
-  Placed& at(Value v) { return values_[static_cast<size_t>(v)]; }
+  Placed& at(Value v) { return to_.at(v); }
 
   void declare_arguments() {
     for (Value v : graph_.inputs()) {
@@ -83,7 +74,7 @@ class Lowering {
         plan_.scalars.push_back(type.dtype);
       } else {
         at(v).buffer = plan_.buffers++;
-        plan_.inputs.push_back({type.dtype, type.rank()});
+        plan_.inputs.push_back(to_.argument_of(type));
       }
     }
     for (Value v = 0; v < graph_.size(); ++v) {
@@ -258,6 +249,7 @@ class Lowering {
 
   void lower_node(Value v) {
     const core::Node& node = graph_.node(v);
+    if (core::is_call(node.op)) return calls_.lower(v);
     auto operand = [&](size_t k) { return at(node.inputs[k]).buffer; };
     const std::string note = "%" + std::to_string(v);
     switch (node.op) {
@@ -305,12 +297,6 @@ class Lowering {
         emit_whole(node, operands, at(v).buffer);
         return;
       }
-      case Op::call:
-        lower_call(v);
-        return;
-      case Op::call_into:
-        lower_call_into(v);
-        return;
       case Op::result:  // placed by its call
         return;
       case Op::stored_dim: {
@@ -318,12 +304,6 @@ class Lowering {
         builder_.emit(PlanOp::store, {at(v).buffer, sizes_.value(node.attrs.size, node.loc)});
         return;
       }
-      case Op::loop:
-        lower_loop(v);
-        return;
-      case Op::branch:
-        lower_branch(v);
-        return;
       case Op::leave: {
         Registers carried;
         for (Value input : std::span(node.inputs).subspan(1)) carried.push_back(at(input).buffer);
@@ -383,125 +363,6 @@ class Lowering {
                  "part of %" + std::to_string(update));
   }
 
-  // The results of a call that have a node, by their index.
-  std::map<int, Value> results_of(Value call) const {
-    std::map<int, Value> results{{0, call}};
-    for (Value v = call + 1; v < graph_.size(); ++v) {
-      const core::Node& node = graph_.node(v);
-      if (node.op == Op::result && node.inputs[0] == call) results[node.attrs.index] = v;
-    }
-    return results;
-  }
-
-  struct Given {
-    int32_t callee;
-    Registers arrays, sizes, numbers;
-  };
-  Given given_to(const core::Node& call) {
-    Given given{builder_.callee(call.attrs.callee), {}, {}, {}};
-    for (Value v : core::arrays_of(call)) given.arrays.push_back(at(v).buffer);
-    given.sizes = sizes_.values(call.attrs.sizes, call.loc);
-    for (Value v : core::numbers_of(call)) given.numbers.push_back(at(v).scalar);
-    return given;
-  }
-
-  void lower_call(Value call) {
-    const Given given = given_to(graph_.node(call));
-    Registers places, dtypes, ranks;
-    std::string note;
-    const std::map<int, Value> results = results_of(call);
-    for (const auto& [place, v] : results) {
-      places.push_back(place);
-      dtypes.push_back(static_cast<int32_t>(graph_.type(v).dtype));
-      ranks.push_back(graph_.type(v).rank());
-      note += (note.empty() ? "%" : ", %") + std::to_string(v);
-    }
-    const bool fresh = graph_.node(call).attrs.fresh;
-    int32_t buffer = builder_.emit(fresh ? PlanOp::call_fresh : PlanOp::call,
-                                   {given.callee, given.arrays, given.sizes, given.numbers,
-                                    graph_.node(call).attrs.results, places, dtypes, ranks},
-                                   note);
-    for (const auto& [place, v] : results) {
-      at(v).buffer = buffer++;
-      at(v).owned = true;
-    }
-    for (const auto& [place, v] : results) sizes_.bind(at(v).buffer, graph_.type(v));
-    sizes_.settle();
-  }
-
-  void lower_call_into(Value call) {
-    const Given given = given_to(graph_.node(call));
-    Registers written;
-    for (const auto& [place, v] : results_of(call)) {
-      const core::Node& node = graph_.node(v);
-      at(v).buffer = builder_.emit(PlanOp::host_alloc,
-                                   {node.type.dtype, sizes_.values(node.type.shape, node.loc)},
-                                   "%" + std::to_string(v));
-      at(v).owned = true;
-      written.push_back(at(v).buffer);
-    }
-    builder_.emit(PlanOp::call_into,
-                  {given.callee, given.arrays, given.sizes, given.numbers, written});
-  }
-
-  // As a body of the Plan, which calls the host by the Plan's names; its index.
-  int32_t add_body(const core::Node& owner, size_t which) {
-    plan_.bodies.push_back(compile_body_(owner, which));
-    for (const std::string& callee : plan_.bodies.back().callees) builder_.callee(callee);
-    return static_cast<int32_t>(plan_.bodies.size() - 1);
-  }
-
-  void lower_loop(Value loop) {
-    const core::Node& node = graph_.node(loop);
-    const core::Graph& body = *node.attrs.bodies[0];
-    const std::vector<Value> arguments = body.inputs();
-    const auto carried = static_cast<int32_t>(body.outputs.size());
-    Registers count, given, numbers, dtypes{static_cast<int32_t>(core::DType::i64)}, ranks{0};
-    if (node.attrs.count) count = sizes_.values({node.attrs.count}, node.loc);
-    for (size_t k = 0; k < node.inputs.size(); ++k) {
-      given.push_back(at(node.inputs[k]).buffer);
-      const core::Node& argument = body.node(arguments[1 + k]);
-      if (argument.op == Op::scalar) numbers.push_back(static_cast<int32_t>(k));
-      if (k >= body.outputs.size()) continue;
-      dtypes.push_back(static_cast<int32_t>(argument.type.dtype));
-      ranks.push_back(argument.type.rank());
-    }
-    const Registers sizes = sizes_.values(node.attrs.sizes, node.loc);
-    const int32_t index = add_body(node, 0);
-    place_results(loop, builder_.emit(PlanOp::loop,
-                                      {index, count, carried, given, numbers, sizes, dtypes, ranks},
-                                      "%" + std::to_string(loop)));
-  }
-
-  void lower_branch(Value branch) {
-    const core::Node& node = graph_.node(branch);
-    const core::Graph& body = *node.attrs.bodies[0];
-    Registers given, dtypes, ranks;
-    for (Value v : std::span(node.inputs).subspan(1)) given.push_back(at(v).buffer);
-    for (Value v : body.outputs) {
-      dtypes.push_back(static_cast<int32_t>(body.type(v).dtype));
-      ranks.push_back(body.type(v).rank());
-    }
-    const Registers sizes = sizes_.values(node.attrs.sizes, node.loc);
-    const int32_t then = add_body(node, 0), otherwise = add_body(node, 1);
-    place_results(branch, builder_.emit(PlanOp::branch,
-                                        {then, otherwise, at(node.inputs[0]).buffer, given, sizes,
-                                         dtypes, ranks},
-                                        "%" + std::to_string(branch)));
-  }
-
-  // Of a node with bodies, in buffers from `first` on.
-  void place_results(Value owner, int32_t first) {
-    for (const auto& [index, v] : results_of(owner)) {
-      at(v).buffer = first + index;
-      at(v).owned = true;
-      if (v == owner && core::defines_symbol(graph_.node(v)))
-        sizes_.define(graph_.node(v).attrs.size, builder_.emit(PlanOp::read, {at(v).buffer}));
-      sizes_.bind(at(v).buffer, graph_.type(v));
-    }
-    sizes_.settle();
-  }
-
   void free_after(size_t k) {
     const fuser::Unit& unit = fusion_.order[k];
     Registers done;
@@ -523,14 +384,14 @@ class Lowering {
 
   const core::Graph& graph_;
   fuser::Fusion fusion_;
-  const CompileBody& compile_body_;
-  runtime::Plan plan_;
-  runtime::PlanBuilder builder_;
-  SizeCode sizes_;
+  Lowered to_;
+  runtime::Plan& plan_ = to_.plan;
+  runtime::PlanBuilder& builder_ = to_.builder;
+  SizeCode& sizes_ = to_.sizes;
+  CallLowering calls_;
   const MemoryMap memory_;
   const bool dense_results_;
   const std::span<const SizeCheck> checks_;
-  std::vector<Placed> values_;
   const core::Facts facts_{graph_.shared_dims()};
 };
 

@@ -6,6 +6,7 @@
 #include <span>
 
 #include "core/graph/graph.h"
+#include "driver/module_names.h"
 #include "driver/size_checks.h"
 #include "fuser/fuse.h"
 #include "runtime/plan/plan.h"
@@ -21,6 +22,7 @@ struct LowerOptions {
   size_t own_arguments = 0;
   bool dense_results = false;  // as Options has it
   std::span<const SizeCheck> checks = {};
+  const ModuleNames* module = nullptr;
 };
 runtime::Plan lower(const core::Graph& graph, fuser::Fusion fusion, const CompileBody& compile_body,
                     const LowerOptions& options);

@@ -39,7 +39,7 @@ std::vector<SizeCheck> checks_of(const core::Graph& graph,
 
 LoadedGraph load(const std::string& path, std::string_view target) {
   core::SavedGraph saved = core::open_graph(path);
-  core::Graph& graph = saved.graph;
+  core::Graph& graph = saved.module.main;
   for (core::Value v = 0; v < graph.size(); ++v) {
     if (graph.node(v).attrs.name.empty()) continue;
     graph.supply(v, runtime::PlainHost::lent(*graph.node(v).attrs.values));
@@ -48,7 +48,7 @@ LoadedGraph load(const std::string& path, std::string_view target) {
   const core::SavedSettings& settings = saved.settings;
   const Options options = options_of(settings.target, settings.numerics, settings.precision);
   runtime::CompiledGraph compiled =
-      compile(graph, options, checks_of(graph, settings.checks)).graph;
+      compile(saved.module, options, checks_of(graph, settings.checks)).graph;
   return {std::move(saved.settings), std::move(compiled)};
 }
 

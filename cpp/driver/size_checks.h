@@ -16,5 +16,8 @@ struct SizeCheck {
 // As compile() without any.
 Compilation compile(const core::Graph& graph, const Options& options,
                     std::span<const SizeCheck> checks);
+// Functions of a module become functions of the Plan.
+Compilation compile(const core::Module& module, const Options& options,
+                    std::span<const SizeCheck> checks);
 
 }  // namespace dvm::driver

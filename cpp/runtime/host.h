@@ -7,7 +7,7 @@
 #include <span>
 #include <string_view>
 
-#include "core/graph/graph.h"
+#include "core/graph/module.h"
 #include "core/ops/dtype.h"
 
 namespace dvm::runtime {
@@ -24,6 +24,9 @@ struct BufferView {
   int64_t shape[core::kMaxRank] = {};
   int64_t strides[core::kMaxRank] = {};
 };
+
+// In place of a rank: the view is of an object of a data type, which `owner` is.
+inline constexpr int32_t kObjectRank = -1;
 
 struct HostNumber {
   core::DType dtype;
@@ -59,8 +62,22 @@ class HostCalls {
   virtual bool call_into(const HostCall& call, std::span<const BufferView> into) = 0;
   virtual void retain(HostValue value) = 0;
   virtual void release(HostValue value) = 0;
-  // Between trips of a loop: whether it may go on. False: the host has an error pending, an
-  // interrupt of the user's for instance.
+  // An object of that constructor, which keeps these arrays and objects; out.owner carries one
+  // reference. False: the host has an error pending.
+  virtual bool construct(const core::DataType& type, size_t /*constructor*/,
+                         std::span<const BufferView> /*fields*/, BufferView& /*out*/) {
+    has_no_objects(type);
+  }
+  // Which constructor made an object, or -1: the host has an error pending.
+  virtual int tag(const core::DataType& type, HostValue /*object*/) { has_no_objects(type); }
+  // One field of such an object, with one reference to what it is. Whether it is of the declared
+  // kind is for the caller to check. False: the host has an error pending.
+  virtual bool field(const core::DataType& type, size_t /*constructor*/, HostValue /*object*/,
+                     size_t /*index*/, BufferView& /*out*/) {
+    has_no_objects(type);
+  }
+  // Between trips of a loop, and now and then where functions call themselves: whether to go on.
+  // False: the host has an error pending, an interrupt of the user's for instance.
   virtual bool may_go_on() { return true; }
   // The lock that the host holds while it runs: nothing else here is called between the two.
   virtual void unlock() {}
@@ -69,6 +86,11 @@ class HostCalls {
   virtual bool allocate_for(int32_t /*reg*/, core::DType dtype, std::span<const int64_t> shape,
                             BufferView& out) {
     return allocate(dtype, shape, out);
+  }
+
+ private:
+  [[noreturn]] static void has_no_objects(const core::DataType& type) {
+    core::fail(core::ErrorCode::unsupported, "objects are not passed here, such as a " + type.name);
   }
 };
 

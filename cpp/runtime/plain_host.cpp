@@ -12,11 +12,18 @@ namespace dvm::runtime {
 
 namespace {
 
-// In front of the elements, or alone where these are in memory of another.
+struct Fields {
+  std::string type;
+  size_t constructor;
+  std::vector<BufferView> values;
+};
+
+// In front of the elements, or alone where these are in memory of another, or of an object.
 struct alignas(64) Header {
   std::atomic<int64_t> references{1};
   bool is_lent = false;
   std::shared_ptr<const void> lender = {};
+  std::unique_ptr<Fields> fields = {};  // of an object
 };
 
 // Whether that was the last reference.
@@ -78,8 +85,48 @@ void PlainHost::retain(HostValue value) {
 void PlainHost::release(HostValue value) {
   auto* const header = static_cast<Header*>(value);
   if (!is_gone(*header)) return;
-  if (!header->is_lent) live_.fetch_sub(1, std::memory_order_relaxed);
-  free(header);
+  // What an object keeps goes after it, not within: a list is as long as memory goes.
+  std::vector<Header*> gone{header};
+  while (!gone.empty()) {
+    Header* const last = gone.back();
+    gone.pop_back();
+    if (last->fields) {
+      for (const BufferView& kept : last->fields->values) {
+        auto* const inner = static_cast<Header*>(kept.owner);
+        if (is_gone(*inner)) gone.push_back(inner);
+      }
+    }
+    if (!last->is_lent) live_.fetch_sub(1, std::memory_order_relaxed);
+    free(last);
+  }
+}
+
+bool PlainHost::construct(const core::DataType& type, size_t constructor,
+                          std::span<const BufferView> fields, BufferView& out) {
+  auto kept = std::make_unique<Fields>(
+      Fields{type.name, constructor, std::vector<BufferView>(fields.begin(), fields.end())});
+  void* const block = ::operator new (sizeof(Header), std::align_val_t{alignof(Header)});
+  auto* const header = new (block) Header;
+  header->fields = std::move(kept);
+  for (const BufferView& field : fields) retain(field.owner);
+  live_.fetch_add(1, std::memory_order_relaxed);
+  out = {.owner = header, .dtype = core::DType::boolean, .rank = kObjectRank};
+  return true;
+}
+
+int PlainHost::tag(const core::DataType& type, HostValue object) {
+  const auto& fields = static_cast<Header*>(object)->fields;
+  if (!fields || fields->type != type.name) {
+    core::fail(core::ErrorCode::wrong_arguments, "what was given is no " + type.name);
+  }
+  return static_cast<int>(fields->constructor);
+}
+
+bool PlainHost::field(const core::DataType& /*type*/, size_t /*constructor*/, HostValue object,
+                      size_t index, BufferView& out) {
+  out = static_cast<Header*>(object)->fields->values.at(index);
+  retain(out.owner);
+  return true;
 }
 
 core::Tensor PlainHost::lent(core::TensorData memory) {

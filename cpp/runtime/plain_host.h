@@ -28,12 +28,18 @@ class PlainHost final : public HostCalls {
   bool allocate(core::DType dtype, std::span<const int64_t> shape, BufferView& out) override;
   bool call(const HostCall& call, std::span<BufferView> results) override;
   bool call_into(const HostCall& call, std::span<const BufferView> into) override;
+  bool construct(const core::DataType& type, size_t constructor, std::span<const BufferView> fields,
+                 BufferView& out) override;
+  int tag(const core::DataType& type, HostValue object) override;
+  bool field(const core::DataType& type, size_t constructor, HostValue object, size_t index,
+             BufferView& out) override;
   void retain(HostValue value) override;
   void release(HostValue value) override;
   // What every host of this kind takes for one of its arrays: memory of another, which lives as
   // long as its `keep`, and which nobody writes to.
   static core::Tensor lent(core::TensorData memory);
-  int64_t live() const { return live_.load(std::memory_order_relaxed); }  // arrays that are there
+  // Arrays and objects that are there.
+  int64_t live() const { return live_.load(std::memory_order_relaxed); }
 
  private:
   std::map<std::string, Function, std::less<>> functions_;

@@ -1,4 +1,4 @@
-"""The command line: python -m dvm {explain,profile,report,run,show,disasm,asm,env,calibrate}.
+"""The command line: python -m dvm COMMAND; without a command it lists them.
 
 Errors of dvm, of files and of arguments are one line on stderr and exit status 2; exceptions of the
 user's own program keep their traceback.
@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import dvm
-from dvm import _dvm, calibration, environment, errors, graphs
+from dvm import _dvm, calibration, environment, errors, graphs, pages
 
 if TYPE_CHECKING:
     from dvm.profiling.profile import Profile
@@ -293,6 +293,17 @@ def run_env(options: argparse.Namespace) -> str:
     return "\n".join(f"{key:12} {value}" for key, value in shown.items())
 
 
+def run_docs(options: argparse.Namespace) -> str:
+    """Run the command `docs`: a page, or which there are."""
+    found = pages.titles()
+    if options.page is None:
+        width = max(map(len, found))
+        return "\n".join(f"{name:{width}}  {title}" for name, title in found.items())
+    if options.page not in found:
+        raise errors.unknown("unknown_name", "page", options.page, found)
+    return pages.text(options.page)
+
+
 def run_calibrate(options: argparse.Namespace) -> str:
     """Run the command `calibrate`."""
     result: str = calibration.table() if options.show else access(calibration.measure)
@@ -368,6 +379,10 @@ def parser() -> argparse.ArgumentParser:
     env = commands.add_parser("env", help="versions, CPU, targets and build")
     env.add_argument("--json", action="store_true", help="as JSON")
     env.set_defaults(run=run_env)
+
+    docs = commands.add_parser("docs", help="print a page of the documentation")
+    docs.add_argument("page", nargs="?", metavar="PAGE", help="without it: which there are")
+    docs.set_defaults(run=run_docs)
 
     calibrate = commands.add_parser("calibrate", help="measure what work costs on this machine")
     calibrate.add_argument("--show", action="store_true", help="only print what is in use")

@@ -264,6 +264,13 @@ def timing_table(
 stances: list[tuple[str, str]]  # name, what it means
 log_topics: list[tuple[str, str]]  # of the driver: name, what it prints
 
+class Policy:
+    """cpp/capture/policy.h, of what is bought beside captures; in nanoseconds."""
+
+    def may_capture(self, expected: int) -> bool: ...
+    def wants_plain(self) -> bool: ...
+    def plain(self, nanos: int) -> None: ...
+
 def stance() -> str: ...
 def set_stance(name: str) -> str: ...
 def set_thread_stance(name: str | None) -> str | None: ...
@@ -298,12 +305,15 @@ class Dim:
     @property
     def is_natural(self) -> bool: ...
 
+class Module:
+    """Functions, data types, and a graph that uses them."""
+
 class CompiledGraph:
     """The native half of dvm.CompiledGraph."""
 
     def __init__(
         self,
-        graph: str | Graph,
+        graph: str | Graph | Module,
         *,
         target: str = ...,
         numerics: str = ...,
@@ -311,6 +321,7 @@ class CompiledGraph:
         checks: Sequence[tuple[str, str, str]] = ...,
         functions: Mapping[str, Callable[..., Any]] = ...,
         constants: Mapping[str, Any] = ...,
+        types: Mapping[str, type] = ...,
     ) -> None: ...
     def __call__(self, *arguments: Any) -> tuple[NDArray[Any], ...]: ...
     def describe(self) -> PathRecord: ...  # the graph as a path of its own
@@ -330,12 +341,14 @@ class CompiledGraph:
     @property
     def results(self) -> list[tuple[str, str, str]]: ...
     @property
+    def types(self) -> dict[str, type]: ...
+    @property
     def plan(self) -> str: ...
     @property
     def target(self) -> str: ...
 
 # settings, the graph, its constants by name, and sections: kind, offset, size
-OpenedGraph = tuple[dict[str, Any], Graph, dict[str, NDArray[Any]], list[tuple[str, int, int]]]
+OpenedGraph = tuple[dict[str, Any], Module, dict[str, NDArray[Any]], list[tuple[str, int, int]]]
 
 def open_graph(path: bytes, name: str, check: bool) -> OpenedGraph: ...
 def use_torch(

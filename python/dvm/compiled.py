@@ -65,7 +65,8 @@ class Stats:
 def _stats(self: _dvm.Compiled[..., Any]) -> Stats:
     """Return the counters so far, as a snapshot."""
     waits = _dvm.limit(self)
-    price = str(waits) if getattr(waits, "code", "") == reasons.WAITS.code else ""
+    codes = {row.code for row in reasons.PRICED}
+    price = str(waits) if getattr(waits, "code", "") in codes else ""
     return Stats(**_dvm.stats(self), price=price)
 
 

@@ -6,8 +6,6 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
 from dvm import _dvm
 from dvm.compiling import Options
 
@@ -22,6 +20,9 @@ class CompiledGraph:
         or write them into `out`.
     checks: what sizes have to be besides, such as ("rows", "le", "2*n"): left, one of eq, ne, lt,
         le, gt, ge, and right.
+    types: classes by the names of constructors, for graphs of a module: an object's class says
+        which constructor made it, its attributes are the fields, and dvm makes objects by calling
+        the class with the fields in their order. Named tuples where there is no class.
     constants: the graph's tensors that have a name, by that name: arrays, or what NumPy reads as
         such (tensors of PyTorch). They are not copied: what they hold when the graph is called is
         what it computes with.
@@ -34,7 +35,7 @@ class CompiledGraph:
 
     def __init__(
         self,
-        graph: str | _dvm.Graph,
+        graph: str | _dvm.Graph | _dvm.Module,
         *,
         target: str = "cpu",
         numerics: str = "default",
@@ -42,8 +43,9 @@ class CompiledGraph:
         functions: Mapping[str, Callable[..., Any]] | None = None,
         constants: Mapping[str, Any] | None = None,
         checks: Sequence[tuple[str, str, str]] = (),
+        types: Mapping[str, type] | None = None,
     ) -> None:
-        if not isinstance(graph, (str, _dvm.Graph)):
+        if not isinstance(graph, (str, _dvm.Graph, _dvm.Module)):
             raise TypeError(f"a graph is a text, not {type(graph).__name__}")
         Options(target, numerics, precision)  # refuses what there is not
         self._given: dict[str, Any] = {
@@ -53,6 +55,7 @@ class CompiledGraph:
             "functions": dict(functions or {}),
             "constants": dict(constants or {}),
             "checks": list(checks),
+            "types": dict(types or {}),
         }
         self._compiled = _dvm.CompiledGraph(target=target, **self._given)
         self._names = (
@@ -60,8 +63,11 @@ class CompiledGraph:
             [f"y{k}" for k in range(len(self._compiled.results))],
         )
 
-    def __call__(self, *arguments: Any) -> tuple[np.ndarray[Any, Any], ...]:
-        """The results of the graph, for its inputs and scalars in their order."""
+    def __call__(self, *arguments: Any) -> tuple[Any, ...]:
+        """Return the results of the graph, for its inputs and scalars in their order.
+
+        They are arrays, and objects of a module's data types.
+        """
         return self._compiled(*arguments)
 
     def save(
@@ -104,6 +110,11 @@ class CompiledGraph:
         return dict(zip(self._names[1], map(_described, self._compiled.results), strict=True))
 
     @property
+    def types(self) -> dict[str, type]:
+        """The classes of objects, by the names of their constructors."""
+        return self._compiled.types
+
+    @property
     def plan(self) -> str:
         """The host program that the graph became."""
         return self._compiled.plan
@@ -133,12 +144,13 @@ def load(
     *,
     target: str | None = None,
     functions: Mapping[str, Callable[..., Any]] | None = None,
+    types: Mapping[str, type] | None = None,
     check: bool = False,
 ) -> CompiledGraph:
     """Return the graph that `save` wrote into a file, compiled.
 
     target: instead of the one that it was saved for.
-    functions: what the graph calls, by name, as for `CompiledGraph`.
+    functions, types: what the graph calls, and classes of objects, as for `CompiledGraph`.
     check: whether the elements of constants are compared with their hashes, too. That reads all of
         them; else they are read from the file as calls need them, and only the rest is compared.
 
@@ -149,13 +161,14 @@ def load(
     version or damaged, GraphError for a graph that breaks a rule, UnsupportedError for an unknown
     target or a missing function.
     """
-    return compiled_of(open_graph(path, check), target, functions)
+    return compiled_of(open_graph(path, check), target, functions, types)
 
 
 def compiled_of(
     opened: _dvm.OpenedGraph,
     target: str | None = None,
     functions: Mapping[str, Callable[..., Any]] | None = None,
+    types: Mapping[str, type] | None = None,
 ) -> CompiledGraph:
     """Return what `open_graph` gave, compiled: as `load` does."""
     settings, graph, constants, _ = opened
@@ -167,6 +180,7 @@ def compiled_of(
         checks=settings["checks"],
         functions=functions,
         constants=constants,
+        types=types,
     )
     loaded._names = settings["inputs"], settings["results"]
     return loaded

@@ -63,16 +63,16 @@ def may_be_cut_at(reason: str) -> bool:
 AT_ONCE = 'to capture at once, whatever that costs, call it under dvm.stance("force_capture")'
 BY_DYNAMO = "compile it with dvm.torch.compile, by way of torch.compile"
 STRAIGHT = "compile the straight part of the computation as a function of its own"
-LIST = "docs/ops.md lists the operations and dtypes that compile"
+LIST = "`python -m dvm docs ops` lists the operations and dtypes that compile"
 ORDER = "leave the memory order at its default"
 LOOP = "write a loop or a list comprehension instead"
 YIELD = "fill a list in a loop, in place of the generator"
 ITERATE = "iterate over a list or a tuple"
 OPERANDS = (
-    "an operand is no number, no array of docs/ops.md and of no plain Python class: convert "
-    "it before the call"
+    "an operand is no number, no array of a dtype that `python -m dvm docs ops` lists, and of no "
+    "plain Python class: convert it before the call"
 )
-KEYWORDS = "write it with fewer keywords: docs/ops.md lists what compiles"
+KEYWORDS = "write it with fewer keywords: `python -m dvm docs ops` lists what compiles"
 INDICES = "use integers, slices, None, Ellipsis, or arrays of integers or bools"
 LITERALS = "pass axes, shapes, dtypes and flags as literals"
 OWN_MEMORY = "pass a copy of one: what is written through one array would have to show in the other"
@@ -91,7 +91,7 @@ VOUCH = (
     "call it outside of the compiled function, or vouch for it: dvm.annotate(f, leaf=True, "
     "pure=True)"
 )
-PROMISES = "see docs/annotate.md for what the properties of dvm.annotate promise"
+PROMISES = "`python -m dvm docs annotate` says what the properties of dvm.annotate promise"
 CALL_OUTSIDE = "call it outside of the compiled function"
 OUTSIDE = "do it outside of the compiled function, with what it returns"
 LARGER_CACHE = (
@@ -667,8 +667,24 @@ OBJECT_TELLS_END = Row("an object that tells when it dies, or lends memory until
 
 LONG_CALL = Row("a call of {} steps, of which some turns were not recorded", AT_ONCE)
 WAITS = Row(
-    "capture \N{ALMOST EQUAL TO} {}, saves up to {} a call, at call {}; or `force_capture`", AT_ONCE
+    "capture \N{ALMOST EQUAL TO} {}, after about {} more plain calls, saves up to {} of each; or "
+    "`force_capture`",
+    AT_ONCE,
 )
+WAITS_UNTIMED = Row(
+    "capture \N{ALMOST EQUAL TO} {}, when plain calls have taken as long; or `force_capture`",
+    AT_ONCE,
+)
+TRIED = Row(
+    "capture > {}, tried again after about {} more plain calls, saves up to {} of each; or "
+    "`force_capture`",
+    AT_ONCE,
+)
+TRIED_UNTIMED = Row(
+    "capture > {}, tried again when plain calls have taken as long; or `force_capture`", AT_ONCE
+)
+#: those that tell a price
+PRICED = (WAITS, WAITS_UNTIMED, TRIED, TRIED_UNTIMED)
 OPAQUE_LOST = Row(
     "replays that call functions dvm does not know were given up: it runs uncompiled for now",
     STRAIGHT,

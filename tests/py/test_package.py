@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import dvm
+from dvm import pages
 
 PACKAGE = Path(dvm.__file__).parent
 ROOT = Path(__file__).resolve().parents[2]
@@ -119,3 +120,15 @@ def test_the_backend_is_found_by_its_name() -> None:
         if point.dist is not None and point.dist.name == DISTRIBUTION
     }
     assert found == ("dvm", "dvm.torch.backend:backend")
+
+
+def test_the_package_has_the_pages_that_messages_name() -> None:
+    sources = [path.read_text("utf-8") for path in Path(dvm.__file__).parent.rglob("*.py")]
+    hints = [hint for *_, hint in dvm._dvm.error_table]
+    texts = "\n".join([*sources, *hints])
+    named = {*re.findall(r"-m dvm docs ([\w-]+)", texts), *re.findall(r"docs/([\w-]+)\.md", texts)}
+    assert named >= {"ops", "annotate", "graphs"}
+    assert named <= pages.titles().keys()
+    for name, title in pages.titles().items():
+        assert f"# {title}\n" in pages.text(name)
+        assert f"# {title}\n" in (ROOT / f"docs/{name}.md").read_text("utf-8")

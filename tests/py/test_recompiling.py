@@ -76,6 +76,24 @@ def test_an_attribute_is_named_as_the_user_writes_it() -> None:
     assert reason.source == 'return x + 1 if self.mode == "up" else x - 1'
 
 
+def test_what_many_paths_missed_is_printed_once() -> None:
+    f = dvm.compile(lambda x: x * 2)
+    for rank in range(7):
+        f(np.ones((2,) * rank))
+    f(np.ones((2, 2), np.float32))
+    *_, by_rank, by_dtype = f.why_recompiled()
+    text = str(by_dtype)
+    assert len(by_dtype.reasons) == 7
+    assert text.count("dtype float64 became float32 (7 paths)") == 1
+    assert text.count("what to do: ") == 1
+    lines = str(by_rank).splitlines()
+    assert [line for line in lines if "became 6" in line] == [
+        f"  argument x: rank {rank} became 6" for rank in range(3)
+    ]
+    assert "  likewise 3 more paths" in lines
+    assert len(str(f.why_recompiled()).splitlines()) < 60
+
+
 def test_a_branch_names_its_line() -> None:
     def f(x: Array) -> Array:
         if x.sum() > 0:

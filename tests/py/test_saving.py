@@ -67,6 +67,38 @@ def test_arguments_come_in_the_order_of_the_parameters(tmp_path: Path) -> None:
     np.testing.assert_array_equal(loaded(y, x, s, t, k, n)[0], scaled(k, y, s, x, t, n))
 
 
+def by_use(k: int, y: Any, s: float, x: Any, t: float, n: int) -> Any:
+    return (x * t - y) * n + s * k
+
+
+NAMES = ("k", "y", "s", "x", "t", "n")
+
+
+@pytest.mark.parametrize(
+    ("f", "place", "given"),
+    [
+        (lambda *args: by_use(*args), "args.{}", lambda *args: args),
+        (lambda parts: by_use(*parts), "parts.{}", lambda *args: (args,)),
+        (lambda parts: by_use(*parts[0]), "parts.0.{}", lambda *args: ([list(args)],)),
+        (
+            lambda named: by_use(**named),
+            "named.{}",
+            lambda *args: (dict(zip(NAMES, args, strict=True)),),
+        ),
+    ],
+)
+def test_arguments_within_others_come_in_the_order_of_their_places(
+    tmp_path: Path, f: Any, place: str, given: Any
+) -> None:
+    args = (2, np.arange(2.0), 3.0, np.arange(2.0) * 3, 4.0, 5)
+    loaded = through(tmp_path, f, *given(*args))
+    keys = NAMES if place.startswith("named") else range(6)
+    names = dict(zip(NAMES, map(place.format, keys), strict=True))
+    assert list(loaded.arguments) == [names[each] for each in ("y", "x", "s", "t", "k", "n")]
+    k, y, s, x, t, n = args
+    np.testing.assert_array_equal(loaded(y, x, s, t, k, n)[0], by_use(*args))
+
+
 def test_other_sizes(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     weight = rng.standard_normal(16, np.float32)

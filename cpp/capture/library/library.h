@@ -5,6 +5,8 @@
 // is a field, or one question that answers all of it.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <optional>
 #include <span>
 #include <string>
@@ -123,6 +125,14 @@ class Library {
     std::vector<double> defaults;  // of the parameters that are left out
   };
   virtual std::optional<Drawing> drawing_of(PyObject* method, size_t parameters) const = 0;
+  // Where one of its generators keeps its state, if that is bytes alone: where they are put back it
+  // draws the same again. They are there as long as `holder` is. Null: it is another object, or
+  // nobody knows where.
+  struct RandomState {
+    Ref holder;
+    std::array<std::span<std::byte>, 2> bytes;
+  };
+  virtual RandomState random_state_of(PyObject*) const { return {}; }
   // array[...] = value, as the library converts and broadcasts. False: a Python error is set.
   virtual bool write(PyObject* array, PyObject* value) const = 0;
   // How many writes into an array it has counted; nothing where it counts none. And has it go on

@@ -11,6 +11,7 @@
 #include "capture/numpy/index_places.h"
 #include "capture/numpy/layout.h"
 #include "capture/numpy/overlap.h"
+#include "capture/numpy/random_states.h"
 #include "capture/numpy/results.h"
 
 // Behind NumPy's other headers.
@@ -199,6 +200,9 @@ class NumpyLibrary final : public Library {
   }
   std::optional<Drawing> drawing_of(PyObject* method, size_t parameters) const override {
     return numpy_drawing_of(method, parameters);
+  }
+  RandomState random_state_of(PyObject* generator) const override {
+    return numpy_random_state_of(generator);
   }
   // Handles overlap and read-only arrays as np.copyto does.
   bool write(PyObject* array, PyObject* value) const override {

@@ -9,6 +9,7 @@
 
 #include "capture/py.h"
 #include "capture/replay/numbers/code.h"
+#include "capture/replay/random_state.h"
 
 namespace dvm::capture {
 
@@ -59,7 +60,8 @@ class Draws {
 
  private:
   struct Saved {
-    Ref owner, state;
+    Ref owner;
+    RandomState state;
     Ref lock = {};  // while it is the call's
   };
   struct Drawn {

@@ -38,11 +38,12 @@ class Reader {
       if (section.kind != SectionKind::elements || check_elements) check_hash(section);
     }
     SavedGraph saved{.settings = settings(text_of(content(sections_[0]))),
-                     .graph = parse_graph(text_of(content(sections_[1]))),
+                     .module = parse_module(text_of(content(sections_[1]))),
                      .sections = {}};
-    check_count(saved.settings.inputs, saved.graph.inputs().size(), "inputs");
-    check_count(saved.settings.results, saved.graph.outputs.size(), "results");
-    supply(saved.graph, keep);
+    Graph& graph = saved.module.main;
+    check_count(saved.settings.inputs, graph.inputs().size(), "inputs");
+    check_count(saved.settings.results, graph.outputs.size(), "results");
+    supply(graph, keep);
     saved.sections = std::move(sections_);
     return saved;
   }

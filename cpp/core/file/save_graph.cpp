@@ -31,6 +31,15 @@ Graph without_folders(const Graph& graph) {
   return portable;
 }
 
+Module without_folders(const Module& module) {
+  Module portable(without_folders(module.main));
+  portable.types = module.types;
+  for (const Function& function : module.functions) {
+    portable.functions.push_back({function.name, without_folders(function.graph)});
+  }
+  return portable;
+}
+
 void check_names(const std::vector<std::string>& names, size_t count, std::string_view what) {
   if (names.size() != count) {
     fail(ErrorCode::unknown_name, "the graph has " + std::to_string(count) + " " +
@@ -149,8 +158,9 @@ std::string_view to_string(SectionKind kind) {
   return "?";
 }
 
-void save_graph(const std::string& path, const Graph& graph, const SavedSettings& settings) {
-  verify(graph);
+void save_graph(const std::string& path, const Module& module, const SavedSettings& settings) {
+  verify(module);
+  const Graph& graph = module.main;
   check_names(settings.inputs, graph.inputs().size(), "inputs");
   check_names(settings.results, graph.outputs.size(), "results");
   std::vector<const Node*> constants;
@@ -165,7 +175,7 @@ void save_graph(const std::string& path, const Graph& graph, const SavedSettings
   Writer writer(path);
   const uint64_t table = (2 + constants.size()) * sizeof(SectionEntry);
   writer.add(SectionKind::settings, sizeof(FileHeader) + table, settings_text(settings));
-  writer.add(SectionKind::graph, writer.end(), print(without_folders(graph)));
+  writer.add(SectionKind::graph, writer.end(), print(without_folders(module)));
   for (const Node* constant : constants) add_elements(writer, *constant->attrs.values);
   writer.finish();
 }

@@ -5,7 +5,8 @@
 //             and the table
 //   table     of each section: what it is, where it lies, how long it is, its SHA-256
 //   settings  a text: target, numerics, precision, checks, names of inputs and results
-//   graph     the text of the Graph, which is what counts; sources are named without their folders
+//   graph     the text of the Graph, or of the Module that it stands in, which is what counts;
+//             sources are named without their folders
 //   elements  of each constant that has a name, in the Graph's order: without gaps, its axes in the
 //             order that they had in memory, on which last bits of products may depend; from the
 //             beginning of a page on, so that they are used where the file is mapped
@@ -22,7 +23,7 @@
 #include <vector>
 
 #include "core/file/sha256.h"
-#include "core/graph/graph.h"
+#include "core/graph/module.h"
 
 namespace dvm::core {
 
@@ -55,13 +56,13 @@ struct SavedSettings {
 
 struct SavedGraph {
   SavedSettings settings;
-  Graph graph;  // its constants with a name are supplied, and their memory has no owner
+  Module module;  // the graph's constants with a name are supplied, their memory has no owner
   std::vector<Section> sections;
 };
 
 // Throws FileAccessError, GraphError for a Graph that is none, UnsupportedError for a constant that
 // is not supplied or names that are too few or not unique.
-void save_graph(const std::string& path, const Graph& graph, const SavedSettings& settings);
+void save_graph(const std::string& path, const Module& module, const SavedSettings& settings);
 
 // Of bytes from anywhere. Throws FormatError for what is no such file, of another version, or
 // damaged; GraphError for a Graph that breaks a rule. `keep` is what the bytes live as long as, and

@@ -141,7 +141,8 @@ std::vector<int64_t> SymbolBinder::values(const Shape& shape, Loc loc) const {
 
 bool tells_sizes(const Graph& graph, const Node& node) {
   if (node.op == Op::result) return graph.node(node.inputs[0]).op != Op::call_into;
-  return node.op == Op::input || node.op == Op::call || has_bodies(node.op);
+  return node.op == Op::input || node.op == Op::call || has_bodies(node.op) ||
+         is_invocation(node.op);
 }
 
 namespace {

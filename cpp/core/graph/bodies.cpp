@@ -4,16 +4,15 @@
 
 #include "core/graph/bind_symbols.h"
 #include "core/graph/infer.h"
+#include "core/graph/module.h"
 
 namespace dvm::core {
 
 namespace {
 
-std::string text_of(const Type& type) {
-  return std::string(to_string(type.dtype)) + to_string(type.shape);
+bool is_condition(const Type& type) {
+  return type.dtype == DType::boolean && type.rank() == 0 && !type.is_object();
 }
-
-bool is_condition(const Type& type) { return type.dtype == DType::boolean && type.rank() == 0; }
 
 // What is wrong is said with the op of the node that has the bodies.
 class Rules {
@@ -27,7 +26,7 @@ class Rules {
       invalid("carries " + std::to_string(carried) +
               " values, which are neither its results from 1 on nor its first operands");
     if (node_.type != Type{DType::i64, {}})
-      invalid("the number of trips is i64[], not " + text_of(node_.type));
+      invalid("the number of trips is i64[], not " + to_string(node_.type));
     if (node_.attrs.size && !node_.attrs.size.is_symbol())
       invalid("defines a symbol, not " + to_string(node_.attrs.size));
     check_arguments(body, 1, node_.inputs);
@@ -64,6 +63,30 @@ class Rules {
     check_result(0, node_.type);
   }
 
+  // How many fields a body takes is told by the constructor, which the module knows.
+  void match() const {
+    const size_t count = node_.attrs.cases.size();
+    if (node_.inputs.empty() || !graph_.type(node_.inputs[0]).is_object() || count == 0)
+      invalid("needs an object, and a case");
+    const Graph& first = only_body(count, 0);
+    for (size_t k = 0; k < count; ++k) {
+      const Graph& body = only_body(count, k);
+      const std::string& name = node_.attrs.cases[k];
+      if (static_cast<int>(body.outputs.size()) != node_.attrs.results)
+        invalid("has " + std::to_string(node_.attrs.results) + " results, case " + name + " " +
+                std::to_string(body.outputs.size()));
+      const size_t given = node_.inputs.size() - 1 + node_.attrs.sizes.size();
+      if (body.inputs().size() < given)
+        invalid("case " + name + " takes " + std::to_string(body.inputs().size()) +
+                " arguments, it is given " + std::to_string(given) + " besides fields");
+      check_arguments(body, body.inputs().size() - given, std::span(node_.inputs).subspan(1));
+      for (int i = 0; i < node_.attrs.results; ++i) {
+        check_kind("result " + std::to_string(i), type_of(body, i), type_of(first, i));
+      }
+    }
+    check_result(0, node_.type);
+  }
+
   void check_result(int index, const Type& declared) const {
     const Graph& body = *node_.attrs.bodies[0];
     const Type& made = type_of(body, node_.op == Op::loop ? index - 1 : index);
@@ -75,10 +98,12 @@ class Rules {
     fail(ErrorCode::graph_invalid, node_.loc, std::string(info(node_.op).name) + ": " + message);
   }
   void check_kind(const std::string& what, const Type& is, const Type& wanted) const {
-    if (is.dtype == wanted.dtype && is.rank() == wanted.rank()) return;
+    if (kind_of(is) == kind_of(wanted)) return;
     fail(ErrorCode::dtype_mismatch, node_.loc,
-         std::string(info(node_.op).name) + ": " + what + " is " + text_of(is) + ", not " +
-             std::string(to_string(wanted.dtype)) + " of rank " + std::to_string(wanted.rank()));
+         std::string(info(node_.op).name) + ": " + what + " is " + to_string(is) + ", not " +
+             (wanted.is_object() ? wanted.data
+                                 : std::string(to_string(wanted.dtype)) + " of rank " +
+                                       std::to_string(wanted.rank())));
   }
 
   static const Type& type_of(const Graph& body, int output) {
@@ -97,7 +122,7 @@ class Rules {
     return body;
   }
 
-  // The number of the trip, if there is one; operands; sizes.
+  // The number of the trip of a loop, fields of a match's object; operands; sizes.
   void check_arguments(const Graph& body, size_t first, std::span<const Value> operands) const {
     const std::vector<Value> arguments = body.inputs();
     const size_t wanted = first + operands.size() + node_.attrs.sizes.size();
@@ -109,8 +134,11 @@ class Rules {
       if (k >= first && k < first + operands.size()) {
         const Type& given = graph_.type(operands[k - first]);
         check_kind("argument " + std::to_string(k) + " of a body", given, argument.type);
-        if (argument.op != Op::input && node_.op == Op::branch)
+        if (argument.op != Op::input && node_.op != Op::loop)
           invalid("argument " + std::to_string(k) + " of a body is an array, an input");
+      } else if (node_.op == Op::match && k < first) {
+        if (argument.op != Op::input)
+          invalid("argument " + std::to_string(k) + " of a body is a field, an input");
       } else if (argument.op != Op::scalar || argument.type.dtype != DType::i64) {
         invalid("argument " + std::to_string(k) + " of a body is a number, a scalar i64[]");
       }
@@ -127,7 +155,9 @@ class Rules {
 }  // namespace
 
 void check_bodies(const Graph& graph, const Node& node) {
-  node.op == Op::loop ? Rules(graph, node).loop() : Rules(graph, node).branch();
+  const Rules rules(graph, node);
+  if (node.op == Op::loop) return rules.loop();
+  node.op == Op::match ? rules.match() : rules.branch();
 }
 
 void check_body_result(const Graph& graph, const Node& owner, int index, const Node& node) {

@@ -19,7 +19,7 @@ void verify_leaves(const Graph& graph, bool allowed);
 // How many of a loop's operands are initial values of what is carried.
 inline size_t carried_of(const Node& loop) { return static_cast<size_t>(loop.attrs.results - 1); }
 
-// The words before the bodies of such a node in text.
+// The words before the bodies of a loop or branch in text; a match has its cases.
 std::span<const std::string_view> body_words(Op op);
 
 // Builders of all that belongs to such a node: symbols that no argument of a body tells are handed

@@ -44,14 +44,15 @@ bool equal(const Attrs& a, const Attrs& b) {
          a.results == b.results && a.index == b.index && equal(a.sizes, b.sizes) &&
          a.numbers == b.numbers && a.scale == b.scale && a.fill == b.fill &&
          equal(a.causal, b.causal) && a.precision == b.precision && equal(a.count, b.count) &&
-         a.fresh == b.fresh &&
+         a.fresh == b.fresh && a.tag == b.tag && a.cases == b.cases &&
          std::equal(a.bodies.begin(), a.bodies.end(), b.bodies.begin(), b.bodies.end(),
                     [](const Body& x, const Body& y) { return core::equal(*x, *y); });
 }
 
 bool equal(const Node& a, const Node& b) {
   return a.op == b.op && a.inputs == b.inputs && equal(a.attrs, b.attrs) &&
-         a.type.dtype == b.type.dtype && equal(a.type.shape, b.type.shape) && a.loc == b.loc;
+         a.type.dtype == b.type.dtype && a.type.data == b.type.data &&
+         equal(a.type.shape, b.type.shape) && a.loc == b.loc;
 }
 
 // What a graph says about its sizes includes the ranges of the symbols it uses.
@@ -275,6 +276,51 @@ Value Graph::branch(Value condition, std::span<const Value> inputs, Type type, B
   node.attrs.results = static_cast<int>(then->outputs.size());
   node.attrs.sizes = std::move(sizes);
   node.attrs.bodies = {std::move(then), std::move(otherwise)};
+  return append_inferred(*this, std::move(node));
+}
+
+Value Graph::match(Value object, std::span<const Value> inputs, Type type, int results,
+                   std::vector<std::string> cases, std::vector<Body> bodies, std::vector<Dim> sizes,
+                   Loc loc) {
+  Node node = make_node(Op::match, {&object, 1}, loc);
+  node.inputs.insert(node.inputs.end(), inputs.begin(), inputs.end());
+  node.type = std::move(type);
+  node.attrs.results = results;
+  node.attrs.sizes = std::move(sizes);
+  node.attrs.cases = std::move(cases);
+  node.attrs.bodies = std::move(bodies);
+  return append_inferred(*this, std::move(node));
+}
+
+Value Graph::construct(std::string data, std::string tag, std::span<const Value> fields, Loc loc) {
+  Node node = make_node(Op::construct, fields, loc);
+  node.type = object_type(std::move(data));
+  node.attrs.tag = std::move(tag);
+  return append_inferred(*this, std::move(node));
+}
+
+Value Graph::invoke(std::string callee, std::span<const Value> inputs, Type type, int results,
+                    std::vector<Dim> sizes, Loc loc) {
+  Node node = make_node(Op::invoke, inputs, loc);
+  node.type = std::move(type);
+  node.attrs.callee = std::move(callee);
+  node.attrs.results = results;
+  node.attrs.sizes = std::move(sizes);
+  return append_inferred(*this, std::move(node));
+}
+
+Value Graph::closure(std::string data, std::string callee, std::span<const Value> held, Loc loc) {
+  Node node = make_node(Op::closure, held, loc);
+  node.type = object_type(std::move(data));
+  node.attrs.callee = std::move(callee);
+  return append_inferred(*this, std::move(node));
+}
+
+Value Graph::apply(Value function, std::span<const Value> inputs, Type type, int results, Loc loc) {
+  Node node = make_node(Op::apply, {&function, 1}, loc);
+  node.inputs.insert(node.inputs.end(), inputs.begin(), inputs.end());
+  node.type = std::move(type);
+  node.attrs.results = results;
   return append_inferred(*this, std::move(node));
 }
 

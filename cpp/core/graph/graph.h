@@ -66,6 +66,8 @@ enum Key : uint32_t {
   count = 1 << 19,      // Dim: how many trips a loop makes
   bodies = 1 << 20,     // Graphs that the node runs
   fresh = 1 << 21,      // bool: of a call, its results are new arrays
+  tag = 1 << 22,        // string: the constructor of an object
+  cases = 1 << 23,      // strings: the constructors that bodies are for
 };
 }
 
@@ -88,7 +90,8 @@ constexpr uint32_t optional_attrs(Op op) {
   if (op == Op::attention) return attr::scale | attr::fill | attr::causal;
   if (op == Op::matmul) return attr::precision;
   if (op == Op::loop) return attr::results | attr::sizes | attr::size | attr::count;
-  if (op == Op::branch) return attr::results | attr::sizes;
+  if (op == Op::branch || op == Op::match || op == Op::invoke) return attr::results | attr::sizes;
+  if (op == Op::apply) return attr::results;
   return op == Op::scalar ? attr::size : attr::none;
 }
 std::span<const OpInfo> all_ops();
@@ -99,9 +102,17 @@ bool may_raise(Op op, DType result);
 
 // A value of rank 0 that is known without memory: a literal, a Python number or a size.
 inline bool is_number(Op op) { return op == Op::constant || op == Op::scalar || op == Op::dim; }
-// Steps that may have several results: functions of the host, and bodies.
-inline bool has_bodies(Op op) { return op == Op::loop || op == Op::branch; }
-inline bool is_call(Op op) { return op == Op::call || op == Op::call_into || has_bodies(op); }
+inline bool has_bodies(Op op) { return op == Op::loop || op == Op::branch || op == Op::match; }
+// Functions of the module (core/graph/module.h), by name or as values.
+inline bool is_invocation(Op op) { return op == Op::invoke || op == Op::apply; }
+// Objects of data types.
+inline bool makes_object(Op op) { return op == Op::construct || op == Op::closure; }
+// Steps that are given whole arrays and objects, and may have several results: functions of the
+// host and of the module, bodies, and what makes objects.
+inline bool is_call(Op op) {
+  return op == Op::call || op == Op::call_into || has_bodies(op) || is_invocation(op) ||
+         makes_object(op);
+}
 // Whether the value is the first operand with some of its elements replaced: it takes that memory
 // over where nothing else needs it.
 inline bool replaces_elements(Op op) {
@@ -116,9 +127,13 @@ using Shape = std::vector<Dim>;
 struct Type {
   DType dtype = DType::f32;
   Shape shape;
+  std::string data = {};  // the name of a data type: of an object, which is no tensor
+  bool is_object() const { return !data.empty(); }
   int rank() const { return static_cast<int>(shape.size()); }
   bool operator==(const Type&) const = default;
 };
+
+inline Type object_type(std::string data) { return {DType::boolean, {}, std::move(data)}; }
 
 using Value = int32_t;  // index of the node that defines it
 
@@ -145,6 +160,8 @@ struct Attrs {
   Precision precision = Precision::highest;
   Dim count;
   std::vector<Body> bodies;  // closed: what they need of outside is among their arguments
+  std::string tag;
+  std::vector<std::string> cases;  // one for each body of a match
   bool fresh = false;
   bool operator==(const Attrs&) const = default;
 };
@@ -242,6 +259,18 @@ class Graph {
   // The first result of one of two bodies, both of which take the same operands and sizes.
   Value branch(Value condition, std::span<const Value> inputs, Type type, Body then, Body otherwise,
                std::vector<Dim> sizes = {}, Loc loc = {});
+  // The first result of the body for the constructor that made the object: that takes the fields,
+  // then the other operands, then the sizes.
+  Value match(Value object, std::span<const Value> inputs, Type type, int results,
+              std::vector<std::string> cases, std::vector<Body> bodies, std::vector<Dim> sizes = {},
+              Loc loc = {});
+  Value construct(std::string data, std::string tag, std::span<const Value> fields, Loc loc = {});
+  // Functions of the module. One that is a value has its first arguments with it.
+  Value invoke(std::string callee, std::span<const Value> inputs, Type type, int results = 1,
+               std::vector<Dim> sizes = {}, Loc loc = {});
+  Value closure(std::string data, std::string callee, std::span<const Value> held, Loc loc = {});
+  Value apply(Value function, std::span<const Value> inputs, Type type, int results = 1,
+              Loc loc = {});
   // In the body of a loop: ends it where the condition is true, with these carried values.
   Value leave(Value condition, std::span<const Value> carried, Loc loc = {});
   Value append(Node node);  // as given, unchecked: for parsers and rewriters, then verify()
@@ -285,7 +314,8 @@ Extraction extract(const Graph& graph, std::span<const Value> inputs,
 // Structural equality, Dims compared by their printed form (graphs have their own contexts).
 bool equal(const Graph& a, const Graph& b);
 
-// Throws GraphError naming the first broken rule.
+// Throws GraphError naming the first broken rule. Objects and functions are a module's
+// (core/graph/module.h): a Graph that stands alone has none.
 void verify(const Graph& graph);
 
 // Text form:
@@ -301,7 +331,7 @@ void verify(const Graph& graph);
 // are supplied by when the graph is compiled, `tensor f32[512, 512] {name = "weight"}`.
 // Symbols with facts on their range are declared first: `symbol s0 in [1, 64]`.
 // Bodies are Graphs within, numbered from 0: `loop(%0) i64[] {results = 2, count = n} do { .. }`,
-// `branch(%0, %1) f64[n] then { .. } else { .. }`.
+// `branch(%0, %1) f64[n] then { .. } else { .. }`, `match(%0) f64[n] case Leaf { .. } ..`.
 std::string print(const Graph& graph);
 Graph parse_graph(std::string_view text);  // throws FormatError; checks grammar, then verify()
 

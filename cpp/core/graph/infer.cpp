@@ -23,6 +23,7 @@ class Inference {
     check_attributes();
     check_dims(node_.type.shape, "size");
     check_dims(node_.attrs.starts, "start");
+    check_objects();
     Type type = result();
     check_size(type.shape);
     return type;
@@ -44,6 +45,22 @@ class Inference {
     for (const Value v : node_.inputs) {
       if (v < 0 || v >= graph_.size()) invalid("operand %" + std::to_string(v) + " does not exist");
     }
+  }
+
+  // Objects are passed on, made and looked into; only arguments and what calls give may be some.
+  void check_objects() const {
+    const bool passes = is_call(node_.op) || node_.op == Op::result || node_.op == Op::leave;
+    const bool to_host = node_.op == Op::call || node_.op == Op::call_into;
+    for (const Value v : node_.inputs) {
+      if (graph_.type(v).is_object() && (!passes || to_host))
+        error(ErrorCode::dtype_mismatch,
+              "operand %" + std::to_string(v) + " is a " + graph_.type(v).data + ", no array");
+    }
+    const Type& type = node_.type;
+    if (!type.is_object()) return;
+    if ((!passes && node_.op != Op::input) || to_host)
+      error(ErrorCode::dtype_mismatch, "gives an array, no " + type.data);
+    if (type != object_type(type.data)) invalid("an object with a dtype or sizes");
   }
 
   // Attributes the op does not have must be left alone, so that equal nodes compare equal.
@@ -73,9 +90,12 @@ class Inference {
     check(attr::count, static_cast<bool>(a.count), "count");
     check(attr::bodies, !a.bodies.empty(), "bodies");
     check(attr::fresh, a.fresh, "fresh");
+    check(attr::tag, !a.tag.empty(), "tag");
+    check(attr::cases, !a.cases.empty(), "case");
     const uint32_t needed = wanted & ~optional_attrs(node_.op);
     if ((needed & attr::size) && !a.size) invalid("needs the attribute 'size'");
     if ((wanted & attr::callee) && a.callee.empty()) invalid("needs the attribute 'callee'");
+    if ((wanted & attr::tag) && a.tag.empty()) invalid("needs the attribute 'tag'");
     if (a.size) check_dim(a.size, "size", true);
     if (a.causal) check_dim(a.causal, "causal", true);
     if (a.count) check_dim(a.count, "count", true);
@@ -152,7 +172,8 @@ class Inference {
   }
 
   Type tensor() const {
-    const auto& [dtype, shape] = node_.type;
+    const Shape& shape = node_.type.shape;
+    const DType dtype = node_.type.dtype;
     std::vector<int64_t> sizes;
     for (const Dim dim : shape) {
       if (!dim.as_constant()) invalid("has a static shape, not " + to_string(shape));
@@ -378,6 +399,9 @@ class Inference {
     } else {
       check_call();
       if (has_bodies(node_.op)) check_bodies(graph_, node_);
+      if (makes_object(node_.op) && !node_.type.is_object()) invalid("makes an object, no array");
+      if (node_.op == Op::apply && (node_.inputs.empty() || !operand(0).is_object()))
+        invalid("needs a function");
     }
     return node_.type;
   }
@@ -588,6 +612,10 @@ std::string to_string(const Shape& shape) {
     text += to_string(dim);
   }
   return text + "]";
+}
+
+std::string to_string(const Type& type) {
+  return type.is_object() ? type.data : std::string(to_string(type.dtype)) + to_string(type.shape);
 }
 
 }  // namespace dvm::core

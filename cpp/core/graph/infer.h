@@ -13,5 +13,7 @@ Type infer(const Graph& graph, const Node& node);
 
 // "[s0, 4]"
 std::string to_string(const Shape& shape);
+// "f32[s0, 4]", or the name of a data type
+std::string to_string(const Type& type);
 
 }  // namespace dvm::core

@@ -6,6 +6,7 @@
 #include "core/graph/bodies.h"
 #include "core/graph/graph.h"
 #include "core/graph/infer.h"
+#include "core/graph/module.h"
 
 namespace dvm::core {
 
@@ -33,9 +34,7 @@ void verify_node(const Graph& graph, Value v) {
     fail(ErrorCode::graph_invalid, node.loc, "%" + std::to_string(v) + " = " + e.message());
   }
   if (type != node.type)
-    broken(graph, v,
-           "the type is " + std::string(to_string(type.dtype)) + to_string(type.shape) + ", not " +
-               std::string(to_string(node.type.dtype)) + to_string(node.type.shape));
+    broken(graph, v, "the type is " + to_string(type) + ", not " + to_string(node.type));
 }
 
 // What the host knows by a name is one array, which calls may write to.
@@ -70,6 +69,13 @@ void verify_results(const Graph& graph) {
 }  // namespace
 
 void verify(const Graph& graph) {
+  for_each_graph(graph, [](const Graph& part) {
+    for (const Node& node : part.nodes()) {
+      if (node.type.is_object() || is_invocation(node.op))
+        fail(ErrorCode::graph_invalid, node.loc,
+             std::string(info(node.op).name) + ": objects and functions are a module's");
+    }
+  });
   verify_nodes(graph);
   verify_leaves(graph, false);
 }

@@ -70,10 +70,14 @@ constexpr std::array<ClassText, 8> kClasses = {{
      "than read those it is given. A `loop` and a `branch` run bodies, which are Graphs written "
      "behind them. The body of a loop is given the number of the trip, carried values, others, and "
      "`sizes` as numbers; it gives the next carried values. There are `count` trips, or as many as "
-     "it takes until a `leave`, which ends the loop before what stands behind it."},
+     "it takes until a `leave`, which ends the loop before what stands behind it. Objects and "
+     "functions are those of a module (graphs.md): the body of a `match` is given the fields of "
+     "the "
+     "object, then the other operands, then `sizes`; a function that is a value, a `closure`, has "
+     "its first arguments with it."},
 }};
 
-constexpr std::array<std::pair<uint32_t, std::string_view>, 22> kAttributes = {{
+constexpr std::array<std::pair<uint32_t, std::string_view>, 24> kAttributes = {{
     {attr::value, "value"},         {attr::size, "size"},       {attr::dtype, "dtype"},
     {attr::shape, "shape"},         {attr::axes, "axes"},       {attr::starts, "starts"},
     {attr::steps, "steps"},         {attr::callee, "callee"},   {attr::with, "with"},
@@ -81,7 +85,7 @@ constexpr std::array<std::pair<uint32_t, std::string_view>, 22> kAttributes = {{
     {attr::sizes, "sizes"},         {attr::numbers, "numbers"}, {attr::index, "index"},
     {attr::scale, "scale"},         {attr::fill, "fill"},       {attr::causal, "causal"},
     {attr::precision, "precision"}, {attr::count, "count"},     {attr::bodies, "bodies"},
-    {attr::fresh, "fresh"},
+    {attr::fresh, "fresh"},         {attr::tag, "tag"},         {attr::cases, "case"},
 }};
 
 std::string attribute_names(uint32_t keys) {

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "core/graph/bind_symbols.h"
+#include "core/graph/module.h"
 #include "core/ops/elementwise.h"
 #include "core/ops/matrix.h"
 #include "core/ops/reduce.h"
@@ -67,8 +68,12 @@ Array strided(const Array& a, Sizes shape, int64_t offset, Sizes strides) {
 class Evaluator {
  public:
   Evaluator(const Graph& graph, std::span<const Array> inputs, const HostFunction& host,
-            std::span<const int64_t> symbols)
-      : graph_(graph), inputs_(inputs), host_(host), binder_(graph.dims(), symbols) {}
+            std::span<const int64_t> symbols, const Module* module = nullptr)
+      : graph_(graph),
+        inputs_(inputs),
+        host_(host),
+        binder_(graph.dims(), symbols),
+        module_(module) {}
 
   // All inputs are bound before the first node runs, because a size may need several of them.
   BodyResult run() {
@@ -94,6 +99,8 @@ class Evaluator {
 
   // Arrays come from outside: nothing is read before dtype, bytes and sizes agree with the node.
   void check(const Node& node, const Array& array, const std::string& what) {
+    DVM_CHECK(node.type.is_object() == (array.object != nullptr), what + " is of another kind");
+    if (array.object) return;
     if (array.dtype != node.type.dtype)
       fail(ErrorCode::dtype_mismatch, node.loc,
            what + " is " + std::string(to_string(array.dtype)) + ", not " +
@@ -135,7 +142,9 @@ class Evaluator {
       case OpClass::whole:
         return whole(node);
       case OpClass::opaque:
-        if (has_bodies(node.op)) return with_bodies(node);
+        if (node.op == Op::construct) return make_object(node.attrs.tag, values_at(node.inputs));
+        if (node.op == Op::closure) return make_object(node.attrs.callee, values_at(node.inputs));
+        if (has_bodies(node.op) || is_invocation(node.op)) return within(node);
         return node.op == Op::result ? result(node) : call(node);
     }
     __builtin_unreachable();
@@ -453,20 +462,34 @@ class Evaluator {
     const Node& of = graph_.node(called);
     check(node, found,
           "result " + std::to_string(node.attrs.index) + " of " +
-              (has_bodies(of.op) ? std::string(info(of.op).name) : "'" + of.attrs.callee + "'"));
+              (of.attrs.callee.empty() ? std::string(info(of.op).name)
+                                       : "'" + of.attrs.callee + "'"));
     return found;
   }
 
-  Array with_bodies(const Node& node) {
+  // What runs another graph: a body, or a function.
+  Array within(const Node& node) {
     std::vector<Array> given = values_at(node.inputs);
     std::vector<int64_t> sizes;
     for (const Dim dim : node.attrs.sizes) sizes.push_back(binder_.number(dim, node.loc));
     const auto run_body = [&](const Graph& body, std::span<const Array> arguments) {
-      return Evaluator(body, arguments, host_, {}).run();
+      return Evaluator(body, arguments, host_, {}, module_).run();
     };
     const auto called = static_cast<Value>(values_.size());
     std::vector<Array>& results = results_[called];
-    if (node.op == Op::branch) {
+    if (node.op == Op::match) {
+      results = evaluate_match(node, std::move(given), sizes, run_body);
+    } else if (is_invocation(node.op)) {
+      std::string callee = node.attrs.callee;
+      if (node.op == Op::apply) {
+        const Object closure = *given[0].object;
+        callee = closure.tag;
+        given.erase(given.begin());
+        given.insert(given.begin(), closure.fields.begin(), closure.fields.end());
+      }
+      for (const int64_t size : sizes) given.push_back(number_array(size));
+      results = run_body(*module_->function(callee), given).values;
+    } else if (node.op == Op::branch) {
       results = evaluate_branch(node, std::move(given), sizes, run_body);
     } else {
       const Dim count = node.attrs.count;
@@ -495,6 +518,7 @@ class Evaluator {
   SymbolBinder binder_;
   std::vector<Array> values_;
   std::map<Value, std::vector<Array>> results_;  // of calls
+  const Module* const module_;
   size_t next_input_ = 0;
 };
 
@@ -509,6 +533,17 @@ int64_t Array::size() const {
 Array make_array(DType dtype, std::vector<int64_t> shape) {
   const int64_t bytes = checked_bytes(dtype, shape);
   return Array{dtype, std::move(shape), std::vector<std::byte>(static_cast<size_t>(bytes))};
+}
+
+Array make_object(std::string tag, std::vector<Array> fields) {
+  Array array{DType::boolean, {}, {}};
+  array.object = std::make_shared<Object>(Object{std::move(tag), std::move(fields)});
+  return array;
+}
+
+std::vector<Array> evaluate(const Module& module, std::span<const Array> inputs,
+                            const HostFunction& host) {
+  return Evaluator(module.main, inputs, host, {}, &module).run().values;
 }
 
 std::vector<Array> evaluate(const Graph& graph, std::span<const Array> inputs,

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -11,13 +12,23 @@
 
 namespace dvm::core {
 
-// A dense C-ordered array.
+struct Module;
+
+struct Object;
+// A dense C-ordered array, or an object of a data type.
 struct Array {
   DType dtype = DType::f32;
   std::vector<int64_t> shape;
   std::vector<std::byte> data;
+  std::shared_ptr<const Object> object = {};
   int64_t size() const;
 };
+// Of a function that is a value the tag is its name, the fields are what it has with it.
+struct Object {
+  std::string tag;
+  std::vector<Array> fields;
+};
+Array make_object(std::string tag, std::vector<Array> fields);
 Array make_array(DType dtype, std::vector<int64_t> shape);  // zeros; at most kMaxArrayBytes
 inline constexpr int64_t kMaxArrayBytes = int64_t{1} << 31;
 
@@ -48,5 +59,7 @@ using HostFunction = std::function<std::vector<Array>(const GivenToCall&)>;
 // fails.
 std::vector<Array> evaluate(const Graph& graph, std::span<const Array> inputs,
                             const HostFunction& host = {}, std::span<const int64_t> symbols = {});
+std::vector<Array> evaluate(const Module& module, std::span<const Array> inputs,
+                            const HostFunction& host = {});
 
 }  // namespace dvm::core

@@ -1,10 +1,11 @@
 // Text -> Graph, the inverse of print.cpp.
 //   graph     := 'graph' 'v1' '{' {symbol} {node} 'return' [value {',' value}] '}'
 //   symbol    := 'symbol' name 'in' '[' integer ',' integer ']'
-//   node      := value '=' op ['(' [value {',' value}] ')'] dtype '[' [dim {',' dim}] ']'
+//   node      := value '=' op ['(' [value {',' value}] ')'] type
 //                ['{' attribute {',' attribute} '}'] ['@' string ':' integer] {word body}
+//   type      := dtype '[' [dim {',' dim}] ']' | name of a data type
 //   body      := '{' {node} 'return' [value {',' value}] '}'     numbered from 0 again
-//   word      := 'do' of a loop, 'then' and 'else' of a branch
+//   word      := 'do' of a loop, 'then' and 'else' of a branch, 'case' name of a match
 //   value     := '%' integer             values are numbered from 0 in order
 //   attribute := key '=' (number | dim | '[' ... ']' | string), the keys of the op, each once
 // Elements of a tensor constant are numbers in brackets (core/text/elements.h).
@@ -14,6 +15,7 @@
 #include "core/graph/bodies.h"
 #include "core/graph/graph.h"
 #include "core/text/elements.h"
+#include "core/text/read_graph.h"
 #include "core/text/text_lexer.h"
 #include "core/text/unknown.h"
 
@@ -25,7 +27,7 @@ constexpr int64_t kMaxInt = std::numeric_limits<int32_t>::max();
 
 class GraphParser {
  public:
-  explicit GraphParser(std::string_view text) : lexer_("graph", text) {}
+  explicit GraphParser(TextLexer& lexer) : lexer_(lexer) {}
 
   Graph run() {
     lexer_.expect_word("graph");
@@ -34,9 +36,6 @@ class GraphParser {
     lexer_.expect("{");
     while (lexer_.take_word("symbol")) symbol();
     nodes_of(graph_);
-    if (!lexer_.at_end()) lexer_.unexpected("the end of the text");
-    // Operands may have been given in any number: the grammar cannot tell, the verifier does.
-    verify(graph_);
     return std::move(graph_);
   }
 
@@ -72,6 +71,9 @@ class GraphParser {
 
   Body body(std::string_view word) {
     lexer_.expect_word(word);
+    return body();
+  }
+  Body body() {
     lexer_.expect("{");
     if (++depth_ > kMostDepth) lexer_.error("bodies within bodies are too many");
     auto body = std::make_shared<Graph>(graph_.shared_dims());
@@ -102,19 +104,18 @@ class GraphParser {
       node.loc = make_loc(file, static_cast<int>(lexer_.integer(-kMaxInt, kMaxInt)));
     }
     for (const std::string_view word : body_words(node.op)) node.attrs.bodies.push_back(body(word));
+    while (node.op == Op::match && lexer_.take_word("case")) {
+      node.attrs.cases.emplace_back(lexer_.word("the name of a constructor"));
+      node.attrs.bodies.push_back(body());
+    }
     return node;
   }
 
   Type type() {
-    Type type;
     const std::string_view name = lexer_.word("a dtype");
-    const std::optional<DType> dtype = dtype_from_text(name);
-    if (!dtype) {
-      std::vector<std::string> dtypes;
-      for (int d = 0; d < kDTypeCount; ++d) dtypes.emplace_back(to_string(static_cast<DType>(d)));
-      lexer_.error(unknown("dtype", name, dtypes));
-    }
-    type.dtype = *dtype;
+    if (!lexer_.next_is("[") && !dtype_from_text(name)) return object_type(std::string(name));
+    Type type;
+    type.dtype = read_dtype(lexer_, name);
     type.shape = dims();
     return type;
   }
@@ -137,7 +138,8 @@ class GraphParser {
 
   void attributes(Node& node) {
     // dtype and shape were read as the node's type; bodies follow.
-    uint32_t missing = info(node.op).attrs & ~(attr::dtype | attr::shape | attr::bodies);
+    uint32_t missing =
+        info(node.op).attrs & ~(attr::dtype | attr::shape | attr::bodies | attr::cases);
     const uint32_t optional = optional_attrs(node.op);
     if (missing == 0 || (missing == optional && !lexer_.next_is("{"))) return;
     lexer_.list("{", "}", [&] {
@@ -177,6 +179,7 @@ class GraphParser {
     if (is(attr::count, "count")) return a.count = lexer_.dim(graph_.dims()), attr::count;
     if (is(attr::causal, "causal")) return a.causal = lexer_.dim(graph_.dims()), attr::causal;
     if (is(attr::precision, "precision")) return a.precision = precision(), attr::precision;
+    if (is(attr::tag, "tag")) return a.tag = lexer_.quoted(), attr::tag;
     if (is(attr::fresh, "fresh")) return a.fresh = lexer_.integer(0, 1) == 1, attr::fresh;
     return 0;
   }
@@ -200,13 +203,32 @@ class GraphParser {
   }
 
   static constexpr int kMostDepth = 32;
-  TextLexer lexer_;
+  TextLexer& lexer_;
   Graph graph_;
   int depth_ = 0;
 };
 
 }  // namespace
 
-Graph parse_graph(std::string_view text) { return GraphParser(text).run(); }
+DType read_dtype(TextLexer& lexer, std::string_view name) {
+  const std::optional<DType> dtype = dtype_from_text(name);
+  if (!dtype) {
+    std::vector<std::string> dtypes;
+    for (int d = 0; d < kDTypeCount; ++d) dtypes.emplace_back(to_string(static_cast<DType>(d)));
+    lexer.error(unknown("dtype", name, dtypes));
+  }
+  return *dtype;
+}
+
+Graph read_graph(TextLexer& lexer) { return GraphParser(lexer).run(); }
+
+Graph parse_graph(std::string_view text) {
+  TextLexer lexer("graph", text);
+  Graph graph = read_graph(lexer);
+  if (!lexer.at_end()) lexer.unexpected("the end of the text");
+  // Operands may have been given in any number: the grammar cannot tell, the verifier does.
+  verify(graph);
+  return graph;
+}
 
 }  // namespace dvm::core

@@ -56,6 +56,7 @@ std::string attributes(const Node& node) {
     parts.push_back("precision = " + std::string(to_string(a.precision)));
   if (a.count) parts.push_back("count = " + to_string(a.count));
   if (a.fresh) parts.push_back("fresh = 1");
+  if (keys & attr::tag) parts.push_back("tag = " + quote(a.tag));
   return parts.empty() ? "" : " {" + join(parts) + "}";
 }
 
@@ -80,12 +81,13 @@ std::string nodes(const Graph& graph, const std::string& indent) {
     text += indent + value_text(v) + " = ";
     text += info(node.op).name;
     if (!node.inputs.empty()) text += "(" + values(node.inputs) + ")";
-    text += " " + std::string(to_string(node.type.dtype)) + to_string(node.type.shape);
+    text += " " + to_string(node.type);
     text += attributes(node);
     if (node.loc) text += " @ " + quote(*node.loc.file) + ":" + std::to_string(node.loc.line);
     const std::span<const std::string_view> words = body_words(node.op);
     for (size_t k = 0; k < node.attrs.bodies.size(); ++k) {
-      text += " " + std::string(words[k]) + " {\n";
+      text +=
+          " " + (words.empty() ? "case " + node.attrs.cases[k] : std::string(words[k])) + " {\n";
       text += nodes(*node.attrs.bodies[k], indent + "  ");
       text += indent + "}";
     }

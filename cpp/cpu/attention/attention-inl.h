@@ -44,12 +44,13 @@ struct Elements<core::BFloat16> : matmul::Halves<core::BFloat16> {
   static constexpr MatmulKind kKind = MatmulKind::bf16;
 };
 
-// T is what is added up, S what q, k, v and a mask of floats consist of.
-template <typename T, typename S, Mask kMask>
+// T is what is added up, S what q, k, v and a mask of floats consist of. All but what is done to
+// one score is the same for every mask, and compiled once.
+template <typename T, typename S>
 class Attend {
  public:
-  static void run(const vm::TileArgs& args) noexcept {
-    const Attend attend(args);
+  static void run(const vm::TileArgs& args, Mask mask) noexcept {
+    const Attend attend(args, mask);
     const int64_t most = attend.is_thin() ? kThin : kWide;
     bool underflow = false;
     for (int64_t i = 0; i < args.m; i += most) {
@@ -81,8 +82,9 @@ class Attend {
     }
   };
 
-  explicit Attend(const vm::TileArgs& args)
+  Attend(const vm::TileArgs& args, Mask mask)
       : args_(args),
+        masks_(mask),
         depth_(args.attention->depth),
         scale_(static_cast<T>(args.attention->scale)),
         kernels_(matmul_kernels(kLevel, Elements<S>::kKind)),
@@ -92,8 +94,8 @@ class Attend {
         v_(matrix(3, args.src[2], kElement)) {
     const Matrix d = matrix(0, args.dst, kSum);
     d_row_ = d.strides.row;
-    if constexpr (kMask != Mask::none) {
-      mask_ = matrix(vm::kAttentionMask, args.src[3], kMask == Mask::masked ? 1 : kElement);
+    if (mask != Mask::none) {
+      mask_ = matrix(vm::kAttentionMask, args.src[3], mask == Mask::masked ? 1 : kElement);
       if (args.insn->operands()[vm::kAttentionMask].mode == vm::Mode::stream) mask_.strides.row = 0;
     }
   }
@@ -204,8 +206,13 @@ class Attend {
   // multiplied with: something positive.
   T prepare(T* scores, int64_t of_q, int64_t of_k, int64_t i, int64_t count, int64_t j,
             int64_t keys) const {
-    const bool scales = kMask != Mask::none || !(scale_ > 0);
-    if (scales) apply_mask(scores, of_q, of_k, i, count, j, keys);
+    const bool scales = masks_ != Mask::none || !(scale_ > 0);
+    if (scales) {
+      const auto apply = masks_ == Mask::none     ? &Attend::apply_mask<Mask::none>
+                         : masks_ == Mask::masked ? &Attend::apply_mask<Mask::masked>
+                                                  : &Attend::apply_mask<Mask::biased>;
+      (this->*apply)(scores, of_q, of_k, i, count, j, keys);
+    }
     for (int64_t key = std::max<int64_t>(i + args_.last + 1 - j, 0); key < keys; ++key) {
       const int64_t unseen_by = std::min(count, j + key - args_.last - i);
       for (int64_t row = 0; row < unseen_by; ++row) {
@@ -232,6 +239,7 @@ class Attend {
     }
   }
 
+  template <Mask kMask>
   [[gnu::noinline]] void apply_mask(T* scores, int64_t of_q, int64_t of_k, int64_t i, int64_t count,
                                     int64_t j, int64_t keys) const {
     if constexpr (kMask == Mask::biased && !kConverts) {
@@ -242,17 +250,18 @@ class Attend {
       for (int64_t key = 0; key < keys; ++key) {
         T* const line = scores + key * of_k;
         DVM_INDEPENDENT
-        for (int64_t row = 0; row < count; ++row) line[row] = masked(line[row], i, j + key);
+        for (int64_t row = 0; row < count; ++row) line[row] = masked<kMask>(line[row], i, j + key);
       }
       return;
     }
     for (int64_t row = 0; row < count; ++row) {
       T* const line = scores + row * of_q;
       for (int64_t key = 0; key < keys; ++key) {
-        line[key * of_k] = masked(line[key * of_k], i + row, j + key);
+        line[key * of_k] = masked<kMask>(line[key * of_k], i + row, j + key);
       }
     }
   }
+  template <Mask kMask>
   DVM_ALWAYS_INLINE T masked(T score, int64_t row, int64_t key) const {
     const T x = score * scale_;
     if constexpr (kMask == Mask::none) {
@@ -337,6 +346,7 @@ class Attend {
   }
 
   const vm::TileArgs& args_;
+  const Mask masks_;
   const int64_t depth_;
   const T scale_;
   const MatmulKernels &kernels_, &sums_;
@@ -351,7 +361,7 @@ void attend_kernel(const vm::TileArgs& args) noexcept {
   using T = core::Storage<D>;
   core::dispatch(vm::MatrixAux::of(D, args.aux).source, [&]<core::DType From>() {
     if constexpr (core::is_floating(From) && core::computes_in(From) == D) {
-      Attend<T, core::Storage<From>, kMask>::run(args);
+      Attend<T, core::Storage<From>>::run(args, kMask);
     }
   });
 }

@@ -91,13 +91,8 @@ class ByRows {
   template <int kM>
   [[gnu::noinline]] void add_rows(int64_t i, int64_t l, int64_t depth) {
     constexpr int kN = kM <= 2 ? 4 : kM <= 6 || HWY_TARGET == HWY_AVX3 ? 2 : 1;
-    Sum a[kDeep][kM];
-    for (int64_t r = 0; r < depth; ++r) {
-      for (int q = 0; q < kM; ++q) {
-        a[r][q] = Kind::sum(block_.a.data + (i + q) * block_.a.row_stride +
-                            (l + r) * block_.a.column_stride);
-      }
-    }
+    Sum a[kDeep * kM];
+    take_a(i, kM, l, depth, a);
     const std::byte* b = b_ + l * block_.b.row_stride;
     std::byte* c = sums_ + i * row_;
     int64_t left = columns_;
@@ -108,18 +103,32 @@ class ByRows {
     for (; left >= kPer; left -= kPer, b += kPer * kStored, c += kPer * kSum) {
       add_tile<kM, 1>(a, b, c, depth);
     }
-    if (left == 0) return;
-    for (int q = 0; q < kM; ++q, c += row_) {
+    if (left > 0) add_last(a, kM, b, c, left, depth);
+  }
+  // What the number of rows need not be known for is compiled once.
+  [[gnu::noinline, gnu::noclone]] void take_a(int64_t i, int64_t rows, int64_t l, int64_t depth,
+                                              Sum* a) const {
+    for (int64_t r = 0; r < depth; ++r) {
+      for (int64_t q = 0; q < rows; ++q) {
+        *a++ = Kind::sum(block_.a.data + (i + q) * block_.a.row_stride +
+                         (l + r) * block_.a.column_stride);
+      }
+    }
+  }
+  // The columns behind the last whole vector.
+  [[gnu::noinline, gnu::noclone]] void add_last(const Sum* a, int64_t rows, const std::byte* b,
+                                                std::byte* c, int64_t left, int64_t depth) const {
+    for (int64_t q = 0; q < rows; ++q, c += row_) {
       Vec<Sum> sum = load_some<Sum>(c, left);
       for (int64_t r = 0; r < depth; ++r) {
         const Vec<Sum> x = Kind::some_sums(b + r * block_.b.row_stride, left);
-        sum = mul_add<Sum>(broadcast(a[r][q]), x, sum);
+        sum = mul_add<Sum>(broadcast(a[r * rows + q]), x, sum);
       }
       store_some<Sum>(sum, c, left);
     }
   }
   template <int kM, int kN>
-  DVM_ALWAYS_INLINE void add_tile(const Sum (&a)[kDeep][kM], const std::byte* b, std::byte* c,
+  DVM_ALWAYS_INLINE void add_tile(const Sum (&a)[kDeep * kM], const std::byte* b, std::byte* c,
                                   int64_t depth) {
     Vec<Sum> sums[kM][kN];
     const auto each = [&](auto f) {
@@ -130,18 +139,17 @@ class ByRows {
       }
     };
     each([](Vec<Sum>& sum, const std::byte* p) { sum = load<Sum>(p); });
-    const int64_t next = depth * block_.b.row_stride;
-    const bool asks = asks_ahead_;
+    const int64_t next = asks_ahead_ ? depth * block_.b.row_stride : 0;
     for (int64_t r = 0; r < depth; ++r, b += block_.b.row_stride) {
       Vec<Sum> x[kN];
 #pragma GCC unroll 4
       for (int v = 0; v < kN; ++v) {
-        if (asks) __builtin_prefetch(b + next + v * kPer * kStored, 0, 2);
+        __builtin_prefetch(b + next + v * kPer * kStored, 0, 2);
         x[v] = Kind::sums(b + v * kPer * kStored);
       }
 #pragma GCC unroll 8
       for (int q = 0; q < kM; ++q) {
-        const Vec<Sum> y = broadcast(a[r][q]);
+        const Vec<Sum> y = broadcast(a[r * kM + q]);
 #pragma GCC unroll 4
         for (int v = 0; v < kN; ++v) sums[q][v] = mul_add<Sum>(y, x[v], sums[q][v]);
       }

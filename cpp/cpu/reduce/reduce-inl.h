@@ -213,8 +213,8 @@ struct Reduce {
 #else
   static constexpr GroupKernels::Chunk kNarrowColumns = nullptr;
 #endif
-  // Long rows, a run of them at a time: memory is read as it lies, and the totals of runs, of runs
-  // of runs, and of all stay in the first cache.
+  // Long rows, a vector of columns at least and a run of them at a time: memory is read as it lies,
+  // and the totals of runs, of runs of runs, and of all stay in the first cache.
   static void run_of_rows(const A* rows, int64_t step, int64_t size, int64_t count, A* totals) {
     const auto whole = [=](int64_t k) {
       return combined_runs<core::kSumRun>(
@@ -224,14 +224,11 @@ struct Reduce {
           },
           [](Vector x, Vector y) { return Op::combine(x, y); });
     };
-    int64_t k = 0;
-    for (; k + kPerVector <= count; k += kPerVector) {
-      const Vector total = whole(k);
-      std::memcpy(totals + k, &total, sizeof(total));
-    }
-    for (; k < count; ++k) {
-      totals[k] = combined_runs<core::kSumRun>(
-          0, size, [=](int64_t row) { return rows[row * step + k]; }, combine);
+    // The last vector may overlap the one before.
+    for (int64_t k = 0; k < count; k += kPerVector) {
+      const int64_t at = std::min(k, count - kPerVector);
+      const Vector total = whole(at);
+      std::memcpy(totals + at, &total, sizeof(total));
     }
   }
   template <int64_t kSpan = kSumChunk>
@@ -253,7 +250,8 @@ struct Reduce {
     for (int64_t k = 0; k < count; ++k) totals[k] = Op::combine(totals[k], more[k]);
   }
   static void long_rows(const A* src, int64_t step, A* dst, int64_t size, int64_t n) {
-    for (int64_t begin = 0; begin < n; begin += kMostOfRow) {
+    for (int64_t next = 0; next < n; next += kMostOfRow) {
+      const int64_t begin = std::min<int64_t>(next, n - kPerVector);
       const int64_t count = std::min(kMostOfRow, n - begin);
       A* const totals = dst + begin;
       span_of_rows(src + begin, step, size, count, totals);

@@ -112,9 +112,7 @@ class CastReduction {
     };
     const auto combine = [&](const Totals& x, const Totals& y) {
       Totals totals;
-      std::copy_n(x.of, width, room_);
-      std::copy_n(y.of, width, room_ + width);
-      reduce(room_, 1, 2, width, totals.of);
+      reduce_two(x.of, y.of, width, totals.of);
       return totals;
     };
     const Totals totals = core::combine_chunks<Totals>(args_.size, chunk, combine);
@@ -126,9 +124,15 @@ class CastReduction {
     }
   }
 
+  // Not inlined into each step of the order: what they do takes longer than a call.
+  [[gnu::noinline]] void reduce_two(const A* x, const A* y, int64_t width, A* totals) {
+    std::copy_n(x, width, room_);
+    std::copy_n(y, width, room_ + width);
+    reduce(room_, 1, 2, width, totals);
+  }
   // As many as `span` at most. The totals of its parts are rows, which are reduced in turn.
-  void reduce_rows(const std::byte* src, int64_t count, int64_t width, int64_t leaf, int64_t span,
-                   A* totals) {
+  [[gnu::noinline]] void reduce_rows(const std::byte* src, int64_t count, int64_t width,
+                                     int64_t leaf, int64_t span, A* totals) {
     if (count <= leaf) {
       cast_rows(src, count, width, room_);
       return reduce(room_, 1, count, width, totals);

@@ -31,24 +31,26 @@ class Words {
 };
 
 // What both kinds of calls begin with.
-HostCall given(Words& words, const Plan& plan, std::span<const core::Scalar> scalars,
-               State& state) {
+HostCall given(Words& words, const Plan& program, State& state) {
+  const Plan& plan = *state.frame.plan;
   const int32_t callee = words.one();
+  const std::string& name = plan.callees[static_cast<size_t>(callee)];
   state.call_arrays.clear();
   for (const int32_t b : words.list()) {
-    state.call_arrays.push_back(state.buffers[static_cast<size_t>(b)]);
+    state.call_arrays.push_back(state.buffer(b));
   }
   state.call_sizes.clear();
   for (const int32_t i : words.list()) {
-    state.call_sizes.push_back(state.sizes[static_cast<size_t>(i)]);
+    state.call_sizes.push_back(state.size(i));
   }
   state.call_numbers.clear();
   for (const int32_t s : words.list()) {
-    const auto scalar = static_cast<size_t>(s);
-    state.call_numbers.push_back({plan.scalars[scalar], scalars[scalar]});
+    state.call_numbers.push_back({plan.scalars[static_cast<size_t>(s)], state.scalar_argument(s)});
   }
-  return {callee, plan.callees[static_cast<size_t>(callee)], state.call_arrays, state.call_sizes,
-          state.call_numbers};
+  const auto known = &plan == &program
+                         ? callee
+                         : std::ranges::find(program.callees, name) - program.callees.begin();
+  return {static_cast<int>(known), name, state.call_arrays, state.call_sizes, state.call_numbers};
 }
 
 // Results of a host function until a register has them: whatever ends the call, none is lost.
@@ -124,10 +126,10 @@ bool copy_anew(BufferView& view, HostCalls& host) {
 
 }  // namespace
 
-Outcome call_host(const Plan& plan, const Instruction& instruction, HostCalls& host,
-                  std::span<const core::Scalar> scalars, State& state) {
-  Words words(plan.pool.data() + instruction.operands);
-  const HostCall call = given(words, plan, scalars, state);
+Outcome call_host(const Plan& program, const Instruction& instruction, HostCalls& host,
+                  State& state) {
+  Words words(state.frame.plan->pool.data() + instruction.operands);
+  const HostCall call = given(words, program, state);
   Results results(state.call_results, static_cast<size_t>(words.one()), host);
   const auto places = words.list(), dtypes = words.list(), ranks = words.list();
   const auto is_expected = [&](size_t k, const BufferView& view) {
@@ -160,13 +162,13 @@ Outcome call_host(const Plan& plan, const Instruction& instruction, HostCalls& h
   return Outcome::done;
 }
 
-Outcome call_host_into(const Plan& plan, const Instruction& instruction, HostCalls& host,
-                       std::span<const core::Scalar> scalars, State& state) {
-  Words words(plan.pool.data() + instruction.operands);
-  const HostCall call = given(words, plan, scalars, state);
+Outcome call_host_into(const Plan& program, const Instruction& instruction, HostCalls& host,
+                       State& state) {
+  Words words(state.frame.plan->pool.data() + instruction.operands);
+  const HostCall call = given(words, program, state);
   std::vector<BufferView>& into = state.call_results;
   into.clear();
-  for (const int32_t b : words.list()) into.push_back(state.buffers[static_cast<size_t>(b)]);
+  for (const int32_t b : words.list()) into.push_back(state.buffer(b));
   const bool done = host.call_into(call, into);
   into.clear();
   return done ? Outcome::done : Outcome::host_error;

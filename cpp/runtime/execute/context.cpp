@@ -1,5 +1,7 @@
 #include "runtime/execute/context.h"
 
+#include <algorithm>
+
 namespace dvm::runtime {
 
 namespace {
@@ -24,11 +26,6 @@ Contexts& contexts_of_thread() {
   return known_contexts != nullptr ? *known_contexts : first_contexts();
 }
 
-template <typename T>
-void grow(std::vector<T>& v, size_t size) {
-  if (v.size() < size) v.resize(size);
-}
-
 }  // namespace
 
 ExecutionContext::ExecutionContext() : state_(std::make_unique<State>()) {}
@@ -48,17 +45,45 @@ ExecutionContext& ExecutionContext::acquire() {
 void ExecutionContext::release(ExecutionContext& context) {
   context.times = nullptr;
   context.frozen = nullptr;
+  context.program = nullptr;
   context.repeats = true;
   contexts_of_thread().free.push_back(&context);
 }
 
-void ExecutionContext::State::prepare(const Plan& plan) {
-  defined = 0;
+void ExecutionContext::State::prepare(const Plan& plan, std::span<const core::Scalar> arguments) {
+  given = arguments;
+  callers.clear();
+  numbers.clear();
+  frame = {.plan = &plan};
   stopped_at = -1;
   notes.begin();
-  grow(sizes, static_cast<size_t>(plan.sizes));
-  grow(buffers, static_cast<size_t>(plan.buffers));
-  grow(ownership, static_cast<size_t>(plan.buffers));
+  reserve(plan);
+}
+
+// As much again as there is where it must grow: a recursion enters a Plan often.
+void ExecutionContext::State::reserve(const Plan& plan) {
+  const size_t most_sizes = frame.sizes + static_cast<size_t>(plan.sizes);
+  const size_t most_buffers = frame.buffers + static_cast<size_t>(plan.buffers);
+  if (sizes.size() < most_sizes) sizes.resize(std::max(most_sizes, 2 * sizes.size()));
+  if (buffers.size() < most_buffers) {
+    buffers.resize(std::max(most_buffers, 2 * buffers.size()));
+    ownership.resize(buffers.size());
+  }
+}
+
+void ExecutionContext::State::enter(const Plan& plan) {
+  callers.push_back(frame);
+  frame = {.plan = &plan,
+           .sizes = frame.sizes + static_cast<size_t>(frame.plan->sizes),
+           .buffers = frame.buffers + static_cast<size_t>(frame.plan->buffers),
+           .numbers = numbers.size()};
+  reserve(plan);
+}
+
+void ExecutionContext::State::leave() {
+  numbers.resize(frame.numbers);
+  frame = callers.back();
+  callers.pop_back();
 }
 
 }  // namespace dvm::runtime

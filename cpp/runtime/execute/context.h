@@ -19,12 +19,26 @@ struct Ownership {
   int64_t bytes = 0;           // temporary: as taken from the cache
 };
 
+// What goes on when a function or body ends: where its caller stands.
+struct Frame {
+  const Plan* plan = nullptr;
+  size_t next = 0;                // the instruction to go on with
+  size_t sizes = 0, buffers = 0;  // its registers begin there
+  size_t numbers = 0;             // its scalar arguments, that an instruction gave it
+  size_t defined = 0;
+};
+
 struct ExecutionContext::State {
+  // The registers of all Plans in flight, those of the innermost last; a register's number counts
+  // from where they begin.
   std::vector<int64_t> sizes;           // register file i
   std::vector<BufferView> buffers;      // register file b
   std::vector<Ownership> ownership;     // of each register of b
-  int32_t defined = 0;                  // registers of b below it hold something
-  int32_t stopped_at = -1;              // the instruction that ended the last call early
+  std::span<const core::Scalar> given;  // scalar arguments of the outermost Plan
+  std::vector<core::Scalar> numbers;    // of functions and bodies
+  std::vector<Frame> callers;           // of the innermost Plan, the outermost first
+  Frame frame;              // of the innermost: its `defined` registers of b hold something
+  int32_t stopped_at = -1;  // the instruction that ended the last call early
   std::vector<BufferView> call_arrays;  // of one host call, as the next three
   std::vector<BufferView> call_results;
   std::vector<int64_t> call_sizes;
@@ -47,15 +61,39 @@ struct ExecutionContext::State {
   std::vector<Root> roots;
   std::vector<std::byte*> packed;
 
-  void prepare(const Plan& plan);
-
-  void own(int32_t b, Ownership owned) {
-    ownership[static_cast<size_t>(b)] = owned;
-    defined = b + 1;
+  // For a Plan, the outermost, and its scalar arguments.
+  void prepare(const Plan& plan, std::span<const core::Scalar> arguments);
+  // Makes a Plan the innermost, with registers of its own and none of them defined.
+  void enter(const Plan& plan);
+  void leave();
+  void reserve(const Plan& plan);  // registers for it, where the frame begins
+  // What a deep recursion has taken is given back; no register may be defined.
+  void shrink() {
+    if (buffers.size() <= kMostKept) return;
+    sizes = std::vector<int64_t>();
+    buffers = std::vector<BufferView>();
+    ownership = std::vector<Ownership>();
+    numbers = std::vector<core::Scalar>();
+    callers = std::vector<Frame>();
+    stopped_at = -1;
   }
-  BufferView& define(int32_t b, const BufferView& view, Ownership owned) {
-    own(b, owned);
-    return buffers[static_cast<size_t>(b)] = view;
+  static constexpr size_t kMostKept = 1 << 16;
+
+  int64_t& size(int32_t i) { return sizes[frame.sizes + static_cast<size_t>(i)]; }
+  BufferView& buffer(int32_t b) { return buffers[frame.buffers + static_cast<size_t>(b)]; }
+  Ownership& owned(int32_t b) { return ownership[frame.buffers + static_cast<size_t>(b)]; }
+  // A scalar argument of the innermost Plan.
+  const core::Scalar& scalar_argument(int32_t s) const {
+    const auto index = static_cast<size_t>(s);
+    return callers.empty() ? given[index] : numbers[frame.numbers + index];
+  }
+  void own(int32_t b, Ownership how) {
+    owned(b) = how;
+    frame.defined = static_cast<size_t>(b) + 1;
+  }
+  BufferView& define(int32_t b, const BufferView& view, Ownership how) {
+    own(b, how);
+    return buffer(b) = view;
   }
   // A block that nobody needs any more, or only the Programs that are held.
   void give(std::byte* block, int64_t bytes) {

@@ -8,15 +8,14 @@
 
 #include "core/error.h"
 #include "core/ops/scalar_ops.h"
-#include "runtime/execute/bodies.h"
 #include "runtime/execute/calls.h"
 #include "runtime/execute/context.h"
-#include "runtime/execute/frozen_factors.h"
+#include "runtime/execute/frames.h"
 #include "runtime/execute/launcher.h"
-#include "runtime/execute/left_out.h"
+#include "runtime/execute/loop.h"
+#include "runtime/execute/regions.h"
 #include "runtime/execute/repetition.h"
 #include "runtime/execute/size_math.h"
-#include "runtime/execute/workspaces.h"
 #include "runtime/whole/by_programs.h"
 #include "runtime/whole/fold.h"
 #include "runtime/whole/gather.h"
@@ -45,24 +44,26 @@ class Execution {
  public:
   Execution(const Plan& plan, vm::Target& target, HostCalls& host,
             std::span<const core::Scalar> scalars, ExecutionContext& context)
-      : plan_(plan),
+      : executed_(plan),
+        program_(context.program != nullptr ? *context.program : plan),
         target_(target),
         host_(host),
-        scalars_(scalars),
         context_(context),
         state_(context.state()),
         times_(context.times),
         frozen_(context.frozen != nullptr ? *context.frozen : frozen_memory()),
         watch_(vm::Watch::current()),
-        launcher_(target, host, context) {
+        launcher_(target, host, context),
+        regions_(target, launcher_, frozen_, context),
+        frames_(program_, launcher_, host, state_) {
     context.fp_flags = 0;
-    state_.prepare(plan);
+    state_.prepare(plan, scalars);
   }
 
   // Whatever ends the call, exceptions included, ends the life of its buffers.
   ~Execution() {
     state_.held.let_go(state_.blocks, host_);
-    for (int32_t b = 0; b < state_.defined; ++b) drop(b);
+    frames_.end();
     state_.blocks.stop_noting();
     state_.arena.give();
   }
@@ -71,65 +72,54 @@ class Execution {
   Outcome run_again(std::span<const BufferView> inputs, std::span<BufferView> results) {
     if (watch_ != nullptr) [[unlikely]]
       return run_watched(inputs, results);
-    const RecallKey key(state_.key_words, plan_, target_, frozen_, inputs, scalars_);
+    // What an object holds is nothing that a key could say.
+    const auto is_object = [](const BufferView& input) { return input.rank == kObjectRank; };
+    if (std::ranges::any_of(inputs, is_object)) return run(inputs, results);
+    const RecallKey key(state_.key_words, executed_, target_, frozen_, inputs, state_.given);
     if (!key.fits()) return run(inputs, results);
     if (const Recalled* const record = state_.recalls.find(key, state_.memo)) {
-      Repetition repetition(*record, plan_, host_, state_, inputs);
+      Repetition repetition(*record, executed_, host_, state_, inputs);
       if (repetition.finds_packed(frozen_, target_)) {
         return repetition.run(launcher_, results, [&](const Instruction& instruction) {
-          return step(instruction, plan_.pool.data() + instruction.operands, results);
+          return step(instruction, executed_.pool.data() + instruction.operands, results);
         });
       }
     }
     state_.blocks.note();
     const Outcome outcome = run(inputs, results);
     if (outcome == Outcome::done) {
-      state_.recalls.record(key, plan_, state_.buffers, state_.sizes, state_.notes,
+      state_.recalls.record(key, executed_, state_.buffers, state_.sizes, state_.notes,
                             state_.blocks.noted(), state_.memo);
     }
     return outcome;
   }
 
   Outcome run(std::span<const BufferView> inputs, std::span<BufferView> results) {
-    for (const BufferView& input : inputs) define(state_.defined, input, {});
-    for (const PlanConstant& constant : plan_.constants) {
-      DVM_CHECK(constant.values, "nobody supplied the constant " + constant.name);
-      define(state_.defined, constant.view, {});
-    }
-    for (const Instruction& instruction : plan_.code) {
-      const auto index = static_cast<int32_t>(&instruction - plan_.code.data());
-      const int32_t* const operands = plan_.pool.data() + instruction.operands;
+    for (const BufferView& input : inputs) define(next_register(), input, {});
+    frames_.define_constants();
+    // The last instruction of a function or body goes on with its caller.
+    while (state_.frame.next < state_.frame.plan->code.size()) {
+      const Plan& plan = *state_.frame.plan;
+      const size_t index = state_.frame.next++;
+      const Instruction& instruction = plan.code[index];
+      const int32_t* const operands = plan.pool.data() + instruction.operands;
       const Outcome outcome = watch_ != nullptr && computes(instruction.op)
-                                  ? watched_step(index, operands, results)
+                                  ? watched_step(static_cast<int32_t>(index), operands, results)
                                   : step(instruction, operands, results);
       if (outcome == Outcome::done) continue;
-      state_.stopped_at = index;
+      if (state_.callers.empty()) state_.stopped_at = static_cast<int32_t>(index);
       return outcome;
     }
     return Outcome::done;
   }
 
  private:
-  int64_t& size(int32_t i) { return state_.sizes[static_cast<size_t>(i)]; }
-  BufferView& buffer(int32_t b) { return state_.buffers[static_cast<size_t>(b)]; }
-
+  int64_t& size(int32_t i) { return state_.size(i); }
+  BufferView& buffer(int32_t b) { return state_.buffer(b); }
+  int32_t next_register() const { return static_cast<int32_t>(state_.frame.defined); }
   void own(int32_t b, Ownership ownership) { state_.own(b, ownership); }
   BufferView& define(int32_t b, const BufferView& view, Ownership ownership) {
     return state_.define(b, view, ownership);
-  }
-
-  // While Programs are held they have room for its memory.
-  void drop(int32_t b) {
-    Ownership& ownership = state_.ownership[static_cast<size_t>(b)];
-    if (ownership.kind == Ownership::Kind::host) {
-      if (state_.held.empty()) {
-        host_.release(buffer(b).owner);
-      } else {
-        state_.held.keep(buffer(b).owner, ownership.bytes);
-      }
-    }
-    if (ownership.kind == Ownership::Kind::temporary) state_.give(buffer(b).data, ownership.bytes);
-    ownership = {};
   }
 
   Outcome run_watched(std::span<const BufferView> inputs, std::span<BufferView> results) {
@@ -137,7 +127,8 @@ class Execution {
     const Outcome outcome = run(inputs, results);
     watch_->add(vm::Watch::What::plan, -1, begin);
     if (outcome == Outcome::done) {
-      watch_->ended(&plan_, std::span(state_.sizes).first(static_cast<size_t>(plan_.sizes)));
+      watch_->ended(&executed_,
+                    std::span(state_.sizes).first(static_cast<size_t>(executed_.sizes)));
     }
     return outcome;
   }
@@ -149,22 +140,13 @@ class Execution {
   }
 
   Outcome watched_step(int32_t index, const int32_t* p, std::span<BufferView> results) {
-    watch_->begin_step(&plan_, index);
+    const Plan& plan = *state_.frame.plan;
+    watch_->begin_step(&plan, index);
     const int64_t begin = vm::Watch::now();
-    const Outcome outcome = step(plan_.code[static_cast<size_t>(index)], p, results);
+    const Outcome outcome = step(plan.code[static_cast<size_t>(index)], p, results);
     watch_->add(vm::Watch::What::step, watch_->label(), begin);
     watch_->end_step();
     return outcome;
-  }
-
-  void describe(const vm::Kernel& kernel, const vm::Binding& binding, int globals) {
-    watch_->describe([&](vm::Watch::Step& step) {
-      step.dims.assign(binding.dims, binding.dims + kernel.dims.size());
-      step.scalars.assign(binding.scalars, binding.scalars + kernel.scalar_count);
-      for (int k = 0; k < globals; ++k) {
-        std::copy_n(binding.strides[k], core::kMaxRank, step.strides.emplace_back().begin());
-      }
-    });
   }
 
   Outcome step(const Instruction& instruction, const int32_t* p, std::span<BufferView> results) {
@@ -174,7 +156,7 @@ class Execution {
         size(result) = buffer(p[0]).shape[p[1]];
         return Outcome::done;
       case PlanOp::number:
-        size(result) = scalars_[static_cast<size_t>(p[0])].as_int();
+        size(result) = state_.scalar_argument(p[0]).as_int();
         return Outcome::done;
       case PlanOp::literal:
         size(result) = literal_of({p, 2});
@@ -200,7 +182,7 @@ class Execution {
       case PlanOp::undefined:
         return Outcome::done;
       case PlanOp::run:
-        return run_region(p);
+        return regions_.run(p);
       case PlanOp::whole:
         return whole(p);
       case PlanOp::fold:
@@ -217,15 +199,25 @@ class Execution {
       case PlanOp::store:
         return store(buffer(p[0]), size(p[1]));
       case PlanOp::loop:
-        return run_bodies(instruction, run_loop);
+        if (const Outcome outcome = launcher_.hand_over(); outcome != Outcome::done) return outcome;
+        return run_loop(executed_, program_, instruction, target_, host_, context_);
       case PlanOp::branch:
-        return run_bodies(instruction, run_branch);
+        if (const Outcome outcome = launcher_.hand_over(); outcome != Outcome::done) return outcome;
+        return frames_.enter(frames_.body(p[is_true(buffer(p[2])) ? 0 : 1]), p + 3);
+      case PlanOp::match:
+        return frames_.match(p);
+      case PlanOp::invoke:
+        return frames_.enter(program_.functions[static_cast<size_t>(p[0])], p + 1);
+      case PlanOp::construct:
+        if (const Outcome outcome = launcher_.hand_over(); outcome != Outcome::done) return outcome;
+        return frames_.construct(result, p);
       case PlanOp::leave:
         if (const Outcome outcome = launcher_.hand_over(); outcome != Outcome::done) return outcome;
         return is_true(buffer(p[0])) ? give(p + 1, results, Outcome::left) : Outcome::done;
       case PlanOp::free:
         return free(p[0]);
       case PlanOp::ret:
+        if (!state_.callers.empty()) return frames_.give_to_caller(p);
         if (const Outcome outcome = launcher_.hand_over(); outcome != Outcome::done) return outcome;
         return give(p, results, Outcome::done);
     }
@@ -252,17 +244,11 @@ class Execution {
     return Outcome::done;
   }
 
-  template <typename F>
-  Outcome run_bodies(const Instruction& instruction, F run_instruction) {
-    if (const Outcome outcome = launcher_.hand_over(); outcome != Outcome::done) return outcome;
-    return run_instruction(plan_, instruction, target_, host_, context_);
-  }
-
   Outcome free(int32_t b) {
-    const int64_t bytes = state_.ownership[static_cast<size_t>(b)].bytes;
+    const int64_t bytes = state_.owned(b).bytes;
     const Outcome outcome =
         state_.held.has_room(1, bytes) ? Outcome::done : launcher_.hand_over_noted();
-    drop(b);
+    frames_.drop(b);
     return outcome;
   }
 
@@ -292,6 +278,9 @@ class Execution {
     BufferView& view = buffer(reg);
     int64_t shape[core::kMaxRank];
     std::copy_n(view.shape, view.rank, shape);
+    if (!state_.callers.empty()) {
+      return host_.allocate_within(view.dtype, {shape, static_cast<size_t>(view.rank)}, view);
+    }
     return host_.allocate_for(reg, view.dtype, {shape, static_cast<size_t>(view.rank)}, view);
   }
 
@@ -318,139 +307,6 @@ class Execution {
       }
     }
     return Outcome::done;
-  }
-
-  // Strides are aligned to the Region's rank from the right, as NumPy aligns shapes.
-  void bind_global(int global, const BufferView& view, int rank) {
-    int64_t* strides = state_.strides[global];
-    const int lead = rank - view.rank;
-    for (int d = 0; d < lead; ++d) strides[d] = 0;
-    for (int d = 0; d < view.rank; ++d) strides[lead + d] = view.strides[d];
-    state_.globals[global] = view.data;
-  }
-
-  // Binds one list of a run's operands, from `global` on; returns the list behind it.
-  const int32_t* bind_list(const int32_t* p, int rank, int& global) {
-    for (int32_t count = *p++; count > 0; --count) bind_global(global++, buffer(*p++), rank);
-    return p;
-  }
-
-  // Whether the Kernel counts by the sizes that its operands have, and sizes that meet are equal.
-  // `lists`: of inputs and outputs.
-  bool fits(const PlanRegion& region, const int32_t* lists, const int64_t* dims) {
-    const vm::Kernel& kernel = region.kernel;
-    const auto* shape = region.operands.data();
-    const auto size_of = [dims](uint8_t index) { return index == vm::kUnit ? 1 : dims[index]; };
-    for (int list = 0; list < 2; ++list) {
-      for (int32_t count = *lists++; count > 0; --count, ++shape) {
-        const BufferView& view = buffer(*lists++);
-        if (!*shape) continue;
-        const uint8_t* const sizes = (*shape)->data() + kernel.rank - view.rank;
-        for (int32_t d = 0; d < view.rank; ++d) {
-          if (view.shape[d] != size_of(sizes[d])) return false;
-        }
-      }
-    }
-    for (int d = 0; d < kernel.rank; ++d) {
-      int64_t met = 1;
-      for (const vm::KernelShape& of : kernel.shapes) {
-        const int64_t size = size_of(of[static_cast<size_t>(d)]);
-        if (size < 0 || (size != 1 && met != 1 && size != met)) return false;
-        if (size != 1) met = size;
-      }
-    }
-    return true;
-  }
-
-  Outcome run_region(const int32_t* p) {
-    const int32_t index = *p++;
-    const PlanRegion& region = plan_.regions[static_cast<size_t>(index)];
-    const vm::Kernel& kernel = region.kernel;
-    const int32_t* const inputs = p;
-    int globals = 0;
-    p = bind_list(p, kernel.rank, globals);
-    p = bind_list(p, kernel.rank, globals);
-    int64_t dims[vm::kUnit];
-    for (int32_t count = *p++, k = 0; k < count; ++k) dims[k] = size(*p++);
-    if (!fits(region, inputs, dims)) return Outcome::check_failed;
-    for (int32_t count = *p++, k = 0; k < count; ++k) {
-      state_.scalars[k] = scalars_[static_cast<size_t>(*p++)];
-    }
-    const FrozenMemory::Factor factor = frozen_factor(kernel, inputs);
-    const vm::Binding binding{dims, state_.scalars, state_.strides,
-                              factor ? target_.packed_column(factor.matrix()) : 0};
-    if (times_) return run_timed(kernel, binding, globals, factor);
-    if (state_.memo.starts_over()) {
-      if (const Outcome outcome = launcher_.hand_over(); outcome != Outcome::done) return outcome;
-    }
-    const int64_t begin = watch_ != nullptr ? vm::Watch::now() : 0;
-    vm::Memo::Encoded& encoded = state_.memo.encode(kernel, binding, target_.traits());
-    if (watch_ != nullptr) [[unlikely]] {
-      watch_->add(vm::Watch::What::encode, watch_->label(), begin);
-      watch_->is_region(index);
-      describe(kernel, binding, globals);
-    }
-    state_.notes.encodings.push_back({&encoded, encoded.stamp});
-    if (!bind_packed(encoded.compiled, factor)) return Outcome::check_failed;
-    const Outcome outcome = launcher_.run(encoded, globals);
-    if (outcome != Outcome::done || !is_empty(kernel, dims)) return outcome;
-    state_.notes.is_plain = false;
-    return run_left_out(left_out(region, dims), inputs);
-  }
-
-  // The right matrix of the Region's product, if it is frozen.
-  FrozenMemory::Factor frozen_factor(const vm::Kernel& kernel, const int32_t* inputs) {
-    const int b = frozen_.is_empty() ? -1 : right_operand(kernel);
-    if (b < 0) return {};
-    return find_factor(frozen_, kernel, buffer(inputs[1 + b]), target_);
-  }
-
-  // False: there is no memory for the packed copy that Programs read.
-  bool bind_packed(const vm::Compiled& compiled, const FrozenMemory::Factor& factor) {
-    if (compiled.packed < 0) return true;
-    const std::byte* const packed = frozen_.packed(factor, target_);
-    // Operands that are read and those that are written are in one list.
-    state_.globals[compiled.packed] = const_cast<std::byte*>(packed);
-    return packed != nullptr;
-  }
-
-  // For the status flags alone; the results go nowhere.
-  Outcome run_left_out(const std::vector<LeftOut>& values, const int32_t* inputs) {
-    for (const LeftOut& value : values) {
-      if (const Outcome outcome = launcher_.hand_over(); outcome != Outcome::done) return outcome;
-      int globals = 0;
-      bind_list(inputs, value.kernel.rank, globals);
-      BufferView result{.dtype = value.dtype, .rank = static_cast<int32_t>(value.shape.size())};
-      std::copy(value.shape.begin(), value.shape.end(), result.shape);
-      int64_t bytes = 0;
-      if (!make_dense(result, bytes)) return Outcome::check_failed;
-      const Workspaces memory(state_, {&bytes, 1});
-      if (memory.missing()) return Outcome::check_failed;
-      result.data = memory.data()[0];
-      bind_global(globals++, result, value.kernel.rank);
-      const vm::Binding binding{value.dims.data(), state_.scalars, state_.strides};
-      Outcome outcome =
-          launcher_.run(state_.memo.encode(value.kernel, binding, target_.traits()), globals);
-      if (outcome == Outcome::done) outcome = launcher_.hand_over();
-      if (outcome != Outcome::done) return outcome;
-    }
-    return Outcome::done;
-  }
-
-  // Tells what a call of new sizes takes, whether these are new or not.
-  Outcome run_timed(const vm::Kernel& kernel, const vm::Binding& binding, int globals,
-                    const FrozenMemory::Factor& factor) {
-    vm::PhaseTimes phases;
-    auto& encoded = state_.memo.encode_anew(kernel, binding, target_.traits(), phases);
-    const int64_t begin = now();
-    if (!bind_packed(encoded.compiled, factor)) return Outcome::check_failed;
-    const Outcome outcome = launcher_.run(encoded, globals);
-    times_->bind += phases.bind;
-    times_->tile += phases.tile;
-    times_->encode += phases.emit;
-    times_->run += now() - begin;
-    ++times_->regions;
-    return outcome;
   }
 
   Outcome whole(const int32_t* p) {
@@ -495,19 +351,21 @@ class Execution {
   template <typename F>
   Outcome call(const Instruction& instruction, F host_function) {
     if (const Outcome outcome = launcher_.hand_over(); outcome != Outcome::done) return outcome;
-    return host_function(plan_, instruction, host_, scalars_, state_);
+    return host_function(executed_, instruction, host_, state_);
   }
 
-  const Plan& plan_;
+  const Plan& executed_;
+  const Plan& program_;  // whose functions and data types there are
   vm::Target& target_;
   HostCalls& host_;
-  std::span<const core::Scalar> scalars_;
   ExecutionContext& context_;
   State& state_;
   CallTimes* times_;
   FrozenMemory& frozen_;
   vm::Watch* const watch_;
   Launcher launcher_;
+  Regions regions_;
+  Frames frames_;
 };
 
 }  // namespace

@@ -38,6 +38,7 @@ class ExecutionContext {
 
   CallTimes* times = nullptr;      // where to add timings; null: no clock is read
   FrozenMemory* frozen = nullptr;  // what arguments may lie in; null: that of the process
+  const Plan* program = nullptr;   // whose functions and data types there are; null: the Plan's own
   bool repeats = true;             // whether calls of equal scalars are to be expected
   // Status flags that the Regions of the last execute() raised on a target that reports them.
   core::FpFlags fp_flags = 0;

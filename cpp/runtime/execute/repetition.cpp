@@ -52,7 +52,7 @@ Outcome Repetition::make(const Recalled::Step& step) {
   const int32_t reg = instruction(step).result;
   const BufferView& made = record_.views[static_cast<size_t>(step.first)].view;
   const std::span shape(made.shape, static_cast<size_t>(made.rank));
-  BufferView& view = state_.buffers[static_cast<size_t>(reg)];
+  BufferView& view = state_.buffer(reg);
   if (!host_.allocate_for(reg, made.dtype, shape, view)) return Outcome::host_error;
   state_.roots.push_back({view.data, view.owner});
   state_.own(reg, {.kind = Ownership::Kind::host, .bytes = step.size});
@@ -62,13 +62,13 @@ Outcome Repetition::make(const Recalled::Step& step) {
 const Instruction& Repetition::read_operands(const Recalled::Step& step) {
   const auto first = static_cast<size_t>(step.first);
   for (size_t k = first; k < first + static_cast<size_t>(step.count); ++k) {
-    BufferView& view = state_.buffers[static_cast<size_t>(record_.registers[k])];
+    BufferView& view = state_.buffer(record_.registers[k]);
     view = record_.views[k].view;
     lay(view, record_.views[k].place);
   }
   const Instruction& found = instruction(step);
   if (found.op == PlanOp::store) {
-    state_.sizes[static_cast<size_t>(plan_.pool[found.operands + 1])] = step.size;
+    state_.size(plan_.pool[found.operands + 1]) = step.size;
   }
   return found;
 }

@@ -84,14 +84,29 @@ HostCall Turns::named(const HostCall& call) const {
 bool Turns::call(const HostCall& call, std::span<BufferView> results) {
   show(call.arrays);
   const bool done = host_.call(named(call), results);
-  // A function may give back what it was given: the reference to that is counted here.
-  for (const BufferView& result : results) {
-    if (Made* made = find(result.owner)) {
-      ++made->references;
-      host_.release(result.owner);
-    }
-  }
+  for (const BufferView& result : results) count(result);
   return done;
+}
+
+// The host may give back what it was given: the reference to that is counted here.
+void Turns::count(const BufferView& given) {
+  if (Made* made = find(given.owner)) {
+    ++made->references;
+    host_.release(given.owner);
+  }
+}
+
+bool Turns::construct(const core::DataType& type, size_t constructor,
+                      std::span<const BufferView> fields, BufferView& out) {
+  show(fields);
+  return host_.construct(type, constructor, fields, out);
+}
+
+bool Turns::field(const core::DataType& type, size_t constructor, HostValue object, size_t index,
+                  BufferView& out) {
+  if (!host_.field(type, constructor, object, index, out)) return false;
+  count(out);
+  return true;
 }
 
 bool Turns::call_into(const HostCall& call, std::span<const BufferView> into) {

@@ -21,6 +21,11 @@ class Turns final : public HostCalls {
   bool allocate(core::DType dtype, std::span<const int64_t> shape, BufferView& out) override;
   bool call(const HostCall& call, std::span<BufferView> results) override;
   bool call_into(const HostCall& call, std::span<const BufferView> into) override;
+  bool construct(const core::DataType& type, size_t constructor, std::span<const BufferView> fields,
+                 BufferView& out) override;
+  int tag(const core::DataType& type, HostValue object) override { return host_.tag(type, object); }
+  bool field(const core::DataType& type, size_t constructor, HostValue object, size_t index,
+             BufferView& out) override;
   void retain(HostValue value) override;
   void release(HostValue value) override;
   bool may_go_on() override { return host_.may_go_on(); }
@@ -41,6 +46,7 @@ class Turns final : public HostCalls {
   Made* find(HostValue value);
   const Made* find(HostValue value) const { return const_cast<Turns*>(this)->find(value); }
   void show(std::span<const BufferView> arrays);
+  void count(const BufferView& given);
   HostCall named(const HostCall& call) const;
 
   HostCalls& host_;

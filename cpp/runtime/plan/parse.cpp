@@ -8,6 +8,7 @@
 #include "core/dims/compare_text.h"
 #include "core/error.h"
 #include "core/text/elements.h"
+#include "core/text/read_graph.h"
 #include "core/text/text_lexer.h"
 #include "runtime/plan/plan.h"
 
@@ -106,11 +107,29 @@ class PlanParser {
     }
   }
 
+  // Of an array, `f64[?]`, or of an object, t0.
+  Argument value_kind() {
+    const std::string_view name = lexer_.word("an element type or data type");
+    if (!lexer_.next_is("[")) return kind_in(word_of({.data = numbered(name, 't')}));
+    Argument kind{.dtype = core::read_dtype(lexer_, name)};
+    lexer_.list("[", "]", [&] {
+      lexer_.expect("?");
+      if (++kind.rank > core::kMaxRank) lexer_.error("a rank beyond the limit");
+    });
+    return kind;
+  }
+
   void read_declarations() {
+    while (lexer_.take_word("data")) plan_.types.push_back(core::read_data(lexer_));
     while (lexer_.take_word("input")) {
       expect_next(numbered('b'), plan_.inputs.size());
       lexer_.expect(":");
-      Argument argument{.dtype = dtype()};
+      const std::string_view name = lexer_.word("an element type or data type");
+      if (!core::dtype_from_text(name)) {
+        plan_.inputs.push_back(kind_in(word_of({.data = numbered(name, 't')})));
+        continue;
+      }
+      Argument argument{.dtype = *core::dtype_from_text(name)};
       lexer_.expect_word("rank");
       argument.rank = static_cast<int>(lexer_.integer(0, core::kMaxRank));
       argument.ours = lexer_.take_word("ours");
@@ -142,6 +161,16 @@ class PlanParser {
       lexer_.expect("=");
       if (depth_ == kMostDepth) lexer_.error("bodies within bodies are too many");
       plan_.bodies.push_back(PlanParser(lexer_, regions_, depth_ + 1).run());
+    }
+    while (lexer_.take_word("function")) {
+      expect_next(numbered('g'), plan_.functions.size());
+      PlanSignature signature{lexer_.quoted(), {}};
+      lexer_.expect("->");
+      lexer_.list("[", "]", [&] { signature.gives.push_back(value_kind()); });
+      lexer_.expect("=");
+      if (depth_ > 0) lexer_.error("functions are those of the whole Plan");
+      plan_.signatures.push_back(std::move(signature));
+      plan_.functions.push_back(PlanParser(lexer_, regions_, depth_ + 1).run());
     }
   }
 
@@ -208,6 +237,8 @@ class PlanParser {
       case 's':
       case 'r':
       case 'p':
+      case 'g':
+      case 't':
         plan_.pool.push_back(numbered(kind));
         break;
       case 'k':
@@ -244,6 +275,12 @@ class PlanParser {
         break;
       case 'S':
         read_list([&] { return numbered('s'); });
+        break;
+      case 'P':
+        read_list([&] { return numbered('p'); });
+        break;
+      case 'T':
+        read_list([&] { return word_of(value_kind()); });
         break;
       case 'K':
       case 'N':

@@ -30,7 +30,9 @@ std::optional<vm::KernelShape> shape_in(const vm::Kernel& kernel, const core::Ty
   return shape;
 }
 
-bool is_list(char kind) { return std::string_view("IBSKND").find(kind) != std::string_view::npos; }
+bool is_list(char kind) {
+  return std::string_view("IBSKNDPT").find(kind) != std::string_view::npos;
+}
 
 }  // namespace
 
@@ -83,6 +85,34 @@ int result_count(const Plan& plan, const Instruction& instruction) {
   }
 }
 
+// An element type below, a rank or data type above.
+constexpr int kTypeBits = 8;
+constexpr int32_t kObjectBit = 1 << 30;
+
+int32_t word_of(const Argument& kind) {
+  if (kind.data >= 0) return kObjectBit | kind.data;
+  return kind.rank << kTypeBits | static_cast<int32_t>(kind.dtype);
+}
+
+Argument kind_in(int32_t word) {
+  if (word & kObjectBit) {
+    return {.dtype = core::DType::boolean, .rank = kObjectRank, .data = word & ~kObjectBit};
+  }
+  return {.dtype = static_cast<core::DType>(word & ((1 << kTypeBits) - 1)),
+          .rank = word >> kTypeBits};
+}
+
+Argument argument_of(const core::ValueKind& kind, std::span<const core::DataType> types) {
+  if (!kind.is_object()) return {.dtype = kind.dtype, .rank = kind.rank};
+  const auto found = std::ranges::find(types, kind.data, &core::DataType::name);
+  if (found == types.end()) {
+    core::fail(core::ErrorCode::plan_invalid, "there is no data type " + kind.data);
+  }
+  return {.dtype = core::DType::boolean,
+          .rank = kObjectRank,
+          .data = static_cast<int32_t>(found - types.begin())};
+}
+
 PlanConstant make_constant(const core::Type& type, std::string name, core::Tensor values) {
   PlanConstant constant{std::move(name), std::move(values), {}};
   BufferView& view = constant.view;
@@ -113,10 +143,12 @@ bool equal(const PlanConstant& a, const PlanConstant& b) {
 }  // namespace
 
 bool equal(const Plan& a, const Plan& b) {
-  return a.inputs == b.inputs && a.scalars == b.scalars && a.callees == b.callees &&
-         std::equal(a.bodies.begin(), a.bodies.end(), b.bodies.begin(), b.bodies.end(),
-                    [](const Plan& x, const Plan& y) { return equal(x, y); }) &&
-         a.code == b.code && a.pool == b.pool && a.sizes == b.sizes && a.buffers == b.buffers &&
+  const auto same = [](const Plan& x, const Plan& y) { return equal(x, y); };
+  return a.inputs == b.inputs && a.types == b.types && a.signatures == b.signatures &&
+         std::ranges::equal(a.functions, b.functions, same) &&
+         std::ranges::equal(a.bodies, b.bodies, same) && a.scalars == b.scalars &&
+         a.callees == b.callees && a.code == b.code && a.pool == b.pool && a.sizes == b.sizes &&
+         a.buffers == b.buffers &&
          std::equal(a.constants.begin(), a.constants.end(), b.constants.begin(), b.constants.end(),
                     [](const PlanConstant& x, const PlanConstant& y) { return equal(x, y); }) &&
          std::equal(a.regions.begin(), a.regions.end(), b.regions.begin(), b.regions.end(),

@@ -15,7 +15,10 @@
 //   }
 //
 // What a loop or branch runs is a Plan of its own, `body p0 = plan v1 { .. }`. Its arguments are
-// what the instruction says, its results are carried on or are those of the branch.
+// what the instruction says, its results are carried on or are those of the instruction. Functions
+// are Plans, too, `function g0 "total" -> [f64[?]] = plan v1 { .. }`, which any Plan within may
+// invoke. Objects of data types (`data Tree = Leaf(value: f64[?]) | ..`, by number t0) are values
+// of the host, in registers of b.
 #pragma once
 
 #include <cstdint>
@@ -28,6 +31,7 @@
 #include <vector>
 
 #include "core/dims/facts.h"
+#include "core/graph/module.h"
 #include "core/graph/region.h"
 #include "runtime/host.h"
 #include "runtime/plan/left_out_kernels.h"
@@ -67,6 +71,7 @@ struct Argument {
   core::DType dtype = core::DType::f32;
   int rank = 0;
   bool ours = false;  // of a body: may be written to, for nobody else has it
+  int32_t data = -1;  // of an object, whose rank is kObjectRank: the data type, by index
   bool operator==(const Argument&) const = default;
 };
 
@@ -79,6 +84,17 @@ struct PlanConstant {
   bool is_host() const { return !name.empty(); }
 };
 PlanConstant make_constant(const core::Type& type, std::string name, core::Tensor values);
+
+// A kind of value as one word of the pool, and back.
+int32_t word_of(const Argument& kind);
+Argument kind_in(int32_t word);
+Argument argument_of(const core::ValueKind& kind, std::span<const core::DataType> types);
+
+struct PlanSignature {
+  std::string name;
+  std::vector<Argument> gives;
+  bool operator==(const PlanSignature&) const = default;
+};
 
 struct PlanRegion {
   PlanRegion(core::Region region, vm::Kernel kernel);  // the kernel: prepare(region)
@@ -98,6 +114,10 @@ struct Plan {
   std::vector<std::string> callees;
   std::vector<PlanRegion> regions;
   std::vector<Plan> bodies;
+  // Of the Plan that is no other's body or function.
+  std::vector<core::DataType> types;
+  std::vector<PlanSignature> signatures;  // of the functions
+  std::vector<Plan> functions;
   std::vector<Instruction> code;
   std::vector<int32_t> pool;
   std::vector<std::string> notes;  // per instruction: the Dim it computes, printed as a comment

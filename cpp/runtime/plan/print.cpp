@@ -1,5 +1,6 @@
 // Plan -> text. Every row of plan.def prints alike; a Region prints as the Graph it is.
 #include "core/text/elements.h"
+#include "core/text/read_graph.h"
 #include "core/text/text_lexer.h"
 #include "core/text/text_writer.h"
 #include "runtime/plan/plan.h"
@@ -20,6 +21,24 @@ void print_list(core::TextWriter& out, const char* file, std::span<const int32_t
   out << ']';
 }
 
+void print_kind(core::TextWriter& out, const Argument& kind) {
+  if (kind.data >= 0) {
+    out << 't' << kind.data;
+  } else {
+    out << core::to_string(core::ValueKind{kind.dtype, kind.rank});
+  }
+}
+
+template <typename F>
+void print_kinds(core::TextWriter& out, size_t count, F kind) {
+  out << '[';
+  for (size_t i = 0; i < count; ++i) {
+    out << (i ? ", " : "");
+    print_kind(out, kind(i));
+  }
+  out << ']';
+}
+
 void print_operand(core::TextWriter& out, const Operand& operand) {
   switch (operand.kind) {
     case 'i':
@@ -33,6 +52,8 @@ void print_operand(core::TextWriter& out, const Operand& operand) {
       break;
     case 'r':
     case 'p':
+    case 'g':
+    case 't':
       out << operand.kind << operand.words[0];
       break;
     case 'k':
@@ -60,6 +81,12 @@ void print_operand(core::TextWriter& out, const Operand& operand) {
       break;
     case 'S':
       print_list(out, "s", operand.words);
+      break;
+    case 'P':
+      print_list(out, "p", operand.words);
+      break;
+    case 'T':
+      print_kinds(out, operand.words.size(), [&](size_t i) { return kind_in(operand.words[i]); });
       break;
     case 'K':
     case 'N':
@@ -118,9 +145,16 @@ void print_within(core::TextWriter& out, std::string_view text) {
 std::string print(const Plan& plan) {
   core::TextWriter out;
   out << "plan v1 {\n";
+  for (const core::DataType& type : plan.types) out << "  " << core::to_string(type) << '\n';
   for (size_t k = 0; k < plan.inputs.size(); ++k) {
-    out << "  input b" << k << ": " << core::to_string(plan.inputs[k].dtype) << " rank "
-        << plan.inputs[k].rank << (plan.inputs[k].ours ? " ours" : "") << '\n';
+    const Argument& input = plan.inputs[k];
+    out << "  input b" << k << ": ";
+    if (input.data >= 0) {
+      print_kind(out, input);
+    } else {
+      out << core::to_string(input.dtype) << " rank " << input.rank << (input.ours ? " ours" : "");
+    }
+    out << '\n';
   }
   for (size_t k = 0; k < plan.constants.size(); ++k) {
     print_constant(out, plan.inputs.size() + k, plan.constants[k]);
@@ -138,6 +172,13 @@ std::string print(const Plan& plan) {
   for (size_t k = 0; k < plan.bodies.size(); ++k) {
     out << "  body p" << k << " = ";
     print_within(out, print(plan.bodies[k]));
+  }
+  for (size_t k = 0; k < plan.functions.size(); ++k) {
+    const PlanSignature& signature = plan.signatures[k];
+    out << "  function g" << k << ' ' << core::quote(signature.name) << " -> ";
+    print_kinds(out, signature.gives.size(), [&](size_t i) { return signature.gives[i]; });
+    out << " = ";
+    print_within(out, print(plan.functions[k]));
   }
   for (size_t at = 0; at < plan.code.size(); ++at) print_instruction(out, plan, at);
   out << "}\n";

@@ -10,12 +10,18 @@
 //                       them that may keep them, and by one that writes all of them; not used once
 //                       freed, nor are their views
 //   regions             arity, element types and ranks of the Kernel
+//   objects             are passed on, made, matched and freed, nothing else; fields and cases are
+//                       those of the data type
+//   functions           are Plans that keep these rules and give what their signatures say; any
+//   Plan
+//                       within may invoke them, if it names what they call
 //   bodies              are Plans that keep these rules, each looked at once, however many
 //                       instructions run it; of the arguments and results that the instruction
 //                       says; a loop's body may write to what it carries, and leave
 //   lifetime            temporaries neither leave the Plan nor reach the host, and constants only
 //                       where the memory is the host's
 #include <algorithm>
+#include <iterator>
 
 #include "core/error.h"
 #include "core/ops/elementwise.h"
@@ -30,6 +36,7 @@ struct Buffer {
   enum class Origin : uint8_t { host, inner, view };  // host: arguments, arrays, results
   core::DType dtype;
   int rank;
+  int data = -1;  // of an object: its data type
   Origin origin = Origin::host;
   bool owned = false;   // this Plan must free it, or the end of the call does
   bool ours = false;    // roots: made here, and nobody else may have it
@@ -47,12 +54,28 @@ struct Gives {
 
 class PlanVerifier {
  public:
-  // `around`: the Plan that has this one as a body.
-  explicit PlanVerifier(const Plan& plan, const Plan* around = nullptr)
-      : plan_(plan), around_(around) {}
+  // `around`: of the Plan that has this one as a body or function.
+  explicit PlanVerifier(const Plan& plan)
+      : plan_(plan), root_(plan), around_(nullptr), is_function_(false) {}
+  PlanVerifier(const Plan& plan, const PlanVerifier& around, bool is_function)
+      : plan_(plan), root_(around.root_), around_(&around.plan_), is_function_(is_function) {}
 
   Gives run() {
-    for (const Plan& body : plan_.bodies) bodies_.push_back(PlanVerifier(body, &plan_).run());
+    if (around_ == nullptr) {
+      check_types();
+      check_signatures();
+    } else {
+      require(plan_.types.empty() && plan_.signatures.empty() && plan_.functions.empty(),
+              "data types and functions are those of the whole Plan");
+    }
+    for (const Plan& body : plan_.bodies) {
+      bodies_.push_back(PlanVerifier(body, *this, false).run());
+    }
+    for (size_t k = 0; k < plan_.functions.size(); ++k) {
+      const Gives gives = PlanVerifier(plan_.functions[k], *this, true).run();
+      require(gives.results == plan_.signatures[k].gives && gives.leaves.empty(),
+              "a function gives something else than its signature says");
+    }
     check_declarations();
     require(plan_.notes.size() == plan_.code.size(), "notes and instructions differ in number");
     require(!plan_.code.empty() && plan_.code.back().op == PlanOp::ret, "the last is not ret");
@@ -78,12 +101,50 @@ class PlanVerifier {
     core::fail(core::ErrorCode::plan_invalid, where + ": " + rule);
   }
 
+  void check_types() const {
+    for (const core::DataType& type : plan_.types) {
+      require(!type.is_function, "functions are no values in a Plan");
+      for (const core::Constructor& constructor : type.constructors) {
+        require(constructor.kinds.size() == constructor.fields.size() &&
+                    constructor.kinds.size() <= core::kMaxResults,
+                "fields are too many, or lack a name");
+        check_kinds(fields_of(constructor));
+      }
+    }
+  }
+  void check_signatures() const {
+    require(plan_.signatures.size() == plan_.functions.size(),
+            "functions and signatures differ in number");
+    for (const PlanSignature& signature : plan_.signatures) {
+      require(signature.gives.size() <= core::kMaxResults, "a function gives too much");
+      check_kinds(signature.gives);
+    }
+  }
+  void check_kinds(std::span<const Argument> kinds) const {
+    for (const Argument& kind : kinds) {
+      if (kind.data >= 0) {
+        require(static_cast<size_t>(kind.data) < root_.types.size() && kind.rank == kObjectRank,
+                "no such data type");
+      } else {
+        require(kind.data == -1 && static_cast<int>(kind.dtype) < core::kDTypeCount &&
+                    kind.rank >= 0 && kind.rank <= core::kMaxRank,
+                "no such element type, or a rank beyond the limit");
+      }
+    }
+  }
+  std::vector<Argument> fields_of(const core::Constructor& constructor) const {
+    std::vector<Argument> kinds;
+    for (const core::ValueKind& kind : constructor.kinds) {
+      kinds.push_back(argument_of(kind, root_.types));
+    }
+    return kinds;
+  }
+
   void check_declarations() {
+    check_kinds(plan_.inputs);
     for (const Argument& input : plan_.inputs) {
-      require(static_cast<int>(input.dtype) < core::kDTypeCount, "no such element type");
-      require(input.rank >= 0 && input.rank <= core::kMaxRank, "a rank beyond the limit");
-      require(!input.ours || around_ != nullptr, kNoLoop);
-      define({.dtype = input.dtype, .rank = input.rank, .ours = input.ours});
+      require(!input.ours || (around_ != nullptr && !is_function_ && input.data < 0), kNoLoop);
+      define({.dtype = input.dtype, .rank = input.rank, .data = input.data, .ours = input.ours});
     }
     if (around_ != nullptr) check_named();
     for (const PlanConstant& constant : plan_.constants) {
@@ -186,8 +247,19 @@ class PlanVerifier {
         limit = static_cast<int64_t>(plan_.callees.size());
         break;
       case 'p':
+      case 'P':
         limit = static_cast<int64_t>(plan_.bodies.size());
         break;
+      case 'g':
+        limit = static_cast<int64_t>(root_.functions.size());
+        break;
+      case 't':
+        limit = static_cast<int64_t>(root_.types.size());
+        break;
+      case 'T':
+        require(operand.words.size() <= core::kMaxResults, "too many results");
+        for (const int32_t kind : operand.words) check_kinds(std::vector{kind_in(kind)});
+        return;
       default:
         return;
     }
@@ -197,7 +269,23 @@ class PlanVerifier {
     if (operand.kind == 'b' || operand.kind == 'B') {
       for (int32_t b : operand.words) {
         require(!root(b).freed, "a buffer is used after it was freed");
+        require(buffer(b).data < 0 || takes_objects(plan_.code[at_].op), "an object is no array");
       }
+    }
+  }
+  static bool takes_objects(PlanOp op) {
+    switch (op) {
+      case PlanOp::loop:
+      case PlanOp::branch:
+      case PlanOp::match:
+      case PlanOp::invoke:
+      case PlanOp::construct:
+      case PlanOp::leave:
+      case PlanOp::free:
+      case PlanOp::ret:
+        return true;
+      default:
+        return false;
     }
   }
 
@@ -269,9 +357,18 @@ class PlanVerifier {
       case PlanOp::branch:
         check_branch();
         break;
+      case PlanOp::match:
+        check_match();
+        break;
+      case PlanOp::invoke:
+        check_invoke();
+        break;
+      case PlanOp::construct:
+        check_construct();
+        break;
       case PlanOp::leave:
         require_number(word(0), core::DType::boolean);
-        require(around_ != nullptr, kNoLeave);
+        require(around_ != nullptr && !is_function_, kNoLeave);
         give_up(operands_[1].words);
         gives_.leaves.push_back(types_of(operands_[1].words));
         break;
@@ -302,22 +399,29 @@ class PlanVerifier {
 
   std::vector<Argument> types_of(std::span<const int32_t> buffers) const {
     std::vector<Argument> types;
-    for (int32_t b : buffers) types.push_back({buffer(b).dtype, buffer(b).rank});
+    for (int32_t b : buffers) {
+      types.push_back({.dtype = buffer(b).dtype, .rank = buffer(b).rank, .data = buffer(b).data});
+    }
     return types;
   }
 
   void require_number(int32_t b, core::DType dtype) const {
-    require(buffer(b).dtype == dtype && buffer(b).rank == 0, "no number of that type");
+    require(buffer(b).dtype == dtype && buffer(b).rank == 0 && buffer(b).data < 0,
+            "no number of that type");
     require_written(b);
   }
 
-  // The results that the instruction declares.
-  std::vector<Argument> declared(size_t dtypes) const {
-    const auto types = operands_[dtypes].words, ranks = operands_[dtypes + 1].words;
-    require(types.size() == ranks.size(), "element types and ranks differ in number");
+  // The results that the instruction declares, by its last operands.
+  std::vector<Argument> declared() const {
     std::vector<Argument> results;
+    if (operands_.back().kind == 'T') {
+      for (const int32_t word : operands_.back().words) results.push_back(kind_in(word));
+      return results;
+    }
+    const auto ranks = operands_.back().words, types = operands_[operands_.size() - 2].words;
+    require(types.size() == ranks.size(), "element types and ranks differ in number");
     for (size_t k = 0; k < types.size(); ++k) {
-      results.push_back({static_cast<core::DType>(types[k]), ranks[k]});
+      results.push_back({.dtype = static_cast<core::DType>(types[k]), .rank = ranks[k]});
     }
     return results;
   }
@@ -338,7 +442,7 @@ class PlanVerifier {
         carried_arrays += k < carried.size() ? 1 : 0;
         continue;
       }
-      require(type.rank == 0, "an array that is given as a number");
+      require(type.rank == 0 && type.data < 0, "an array that is given as a number");
       numbers.push_back(type.dtype);
       ++next;
     }
@@ -354,27 +458,65 @@ class PlanVerifier {
       require(leaves == carried, "what leaves is not what the loop carries");
     }
     carried.insert(carried.begin(), {core::DType::i64, 0});
-    require(declared(6) == carried, "results are not what the loop carries");
+    require(declared() == carried, "results are not what the loop carries");
   }
 
   void check_branch() {
     give_to_host(operands_[3].words);
     require_number(word(2), core::DType::boolean);
     for (size_t which = 0; which < 2; ++which) {
-      const Plan& body = plan_.bodies[static_cast<size_t>(word(which))];
-      const Gives& gives = bodies_[static_cast<size_t>(word(which))];
-      require(std::ranges::none_of(body.inputs, &Argument::ours), kNoLoop);
-      require(gives.leaves.empty(), kNoLeave);
-      require_arguments(body, types_of(operands_[3].words),
-                        std::vector(count(4), core::DType::i64));
-      require(gives.results == declared(5), "results are not what a body gives");
+      check_body(word(which), types_of(operands_[3].words), count(4));
     }
+  }
+
+  // One that runs once: arrays and objects that it is given, then so many sizes.
+  void check_body(int32_t which, const std::vector<Argument>& given, size_t sizes) const {
+    const Plan& body = plan_.bodies[static_cast<size_t>(which)];
+    const Gives& gives = bodies_[static_cast<size_t>(which)];
+    require(std::ranges::none_of(body.inputs, &Argument::ours), kNoLoop);
+    require(gives.leaves.empty(), kNoLeave);
+    require_arguments(body, given, std::vector(sizes, core::DType::i64));
+    require(gives.results == declared(), "results are not what a body gives");
+  }
+
+  void check_match() {
+    give_to_host(operands_[3].words);
+    require(buffer(word(0)).data == word(1), "an object of another data type");
+    const core::DataType& type = root_.types[static_cast<size_t>(word(1))];
+    require(count(2) == type.constructors.size(), "not a body for each constructor");
+    for (size_t k = 0; k < count(2); ++k) {
+      std::vector<Argument> given = fields_of(type.constructors[k]);
+      std::ranges::copy(types_of(operands_[3].words), std::back_inserter(given));
+      check_body(operands_[2].words[k], given, count(4));
+    }
+  }
+
+  void check_invoke() {
+    give_to_host(operands_[1].words);
+    const auto which = static_cast<size_t>(word(0));
+    const Plan& function = root_.functions[which];
+    require_arguments(function, types_of(operands_[1].words),
+                      std::vector(count(2), core::DType::i64));
+    require(root_.signatures[which].gives == declared(), "results are not what the function gives");
+    for (const std::string& callee : function.callees) {
+      require(std::ranges::find(plan_.callees, callee) != plan_.callees.end(),
+              "a function calls what this Plan does not name");
+    }
+  }
+
+  void check_construct() {
+    give_to_host(operands_[2].words);
+    const core::DataType& type = root_.types[static_cast<size_t>(word(0))];
+    require(static_cast<size_t>(word(1)) < type.constructors.size(), "no such constructor");
+    require(
+        types_of(operands_[2].words) == fields_of(type.constructors[static_cast<size_t>(word(1))]),
+        "fields are not those of the constructor");
   }
 
   void require_arguments(const Plan& body, const std::vector<Argument>& arrays,
                          const std::vector<core::DType>& numbers) const {
     const auto same = [](const Argument& a, const Argument& b) {
-      return a.dtype == b.dtype && a.rank == b.rank;
+      return a.dtype == b.dtype && a.rank == b.rank && a.data == b.data;
     };
     require(std::ranges::equal(arrays, body.inputs, same) && numbers == body.scalars,
             "arguments are not what a body takes");
@@ -565,11 +707,11 @@ class PlanVerifier {
         return;
     }
     if (info(instruction.op).result == File::bs) {
-      const std::vector<Argument> results = declared(operands_.size() - 2);
-      for (const Argument& type : results) {
+      for (const Argument& type : declared()) {
         require(type.rank <= core::kMaxRank, "a rank beyond the limit");
         define({.dtype = type.dtype,
                 .rank = type.rank,
+                .data = type.data,
                 .owned = true,
                 .ours = instruction.op == PlanOp::call_fresh});
       }
@@ -580,6 +722,8 @@ class PlanVerifier {
               .owned = true,
               .ours = true,
               .written = false});
+    } else if (instruction.op == PlanOp::construct) {
+      define({.dtype = core::DType::boolean, .rank = kObjectRank, .data = word(0), .owned = true});
     } else {
       const bool all = instruction.op == PlanOp::reshape && buffer(word(0)).all;
       define({.dtype = buffer(word(0)).dtype,
@@ -594,7 +738,9 @@ class PlanVerifier {
   static constexpr const char* kNoLeave = "a leave that is in no loop's body";
 
   const Plan& plan_;
-  const Plan* const around_;
+  const Plan& root_;
+  const Plan* const around_;  // of a body or function: the Plan that has it
+  const bool is_function_;
   std::vector<Gives> bodies_;  // of each
   Gives gives_;
   std::vector<Buffer> buffers_;

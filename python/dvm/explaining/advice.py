@@ -71,7 +71,8 @@ DROPS = {
 
 #: rule of the fuser, or of a cut between two graphs -> advice
 RULES = {
-    "opaque-call": "use an operation that docs/ops.md lists, or move the call before or behind",
+    "opaque-call": "use an operation that `python -m dvm docs ops` lists, or move the call before "
+    "or behind",
     "branch": "np.where in place of the branch keeps both sides in one graph",
     "overlap": "pass arrays that share no memory",
     "host-value": "keep the value an array: arithmetic on Python numbers is Python's",

@@ -6,12 +6,17 @@ the user's source and an advice beside them.
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from dvm import _dvm
 from dvm.explaining.advice import advice_for_drop, advice_for_guard
 from dvm.explaining.lines import Answers, quoted, source
+
+#: what paths missed at one place is printed for so many
+MOST = 3
 
 
 @dataclass(frozen=True)
@@ -36,8 +41,7 @@ class Reason:
     advice: str
 
     def __str__(self) -> str:
-        where = f"\n    {quoted(self.location)}" if self.location else ""
-        return f"  {self.text}{where}\n    what to do: {self.advice}"
+        return _together([self])
 
 
 @dataclass(frozen=True)
@@ -65,7 +69,27 @@ class Recompilation:
             "drop": f"call {self.call} (and {self.count - 1} more) left path {self.path} and ran "
             "uncompiled, because",
         }[self.kind]
-        return "\n".join([what, *map(str, self.reasons)])
+        alike: dict[tuple[str, ...], list[Reason]] = {}
+        for reason in self.reasons:
+            key = (reason.guard, reason.what, reason.location, reason.advice)
+            alike.setdefault(key, []).append(reason)
+        return "\n".join([what, *map(_together, alike.values())])
+
+
+def _together(reasons: Sequence[Reason]) -> str:
+    """What paths missed at one place, with what is to be done about it once."""
+    texts = Counter(reason.text for reason in reasons)
+    named = [f"  {text}{of_paths(count)}" for text, count in list(texts.items())[:MOST]]
+    beyond = sum(list(texts.values())[MOST:])
+    more = [f"  likewise {beyond} more path{'s' * (beyond > 1)}"] if beyond else []
+    first = reasons[0]
+    where = [f"    {quoted(first.location)}"] if first.location else []
+    return "\n".join([*named, *more, *where, f"    what to do: {first.advice}"])
+
+
+def of_paths(count: int) -> str:
+    """Return what is added where so many paths missed the same."""
+    return f" ({count} paths)" if count > 1 else ""
 
 
 def why_recompiled(compiled: _dvm.Compiled[..., Any]) -> Answers[Recompilation]:

@@ -45,6 +45,8 @@ def save(fn: Any, path: str | os.PathLike[str], *misplaced: Never, **named: Neve
         compiled = compiled.call.compiled
 
     def saved(*args: Any, **kwargs: Any) -> None:
+        ordered = [name for name in signature.parameters if name in kwargs]
+        kwargs = {name: kwargs[name] for name in dict.fromkeys([*ordered, *kwargs])}
         made = graph_of(compiled, args, kwargs)
         known_as = names_of(signature, args, kwargs)
         made.save(path, inputs=[renamed(name, known_as) for name in made.arguments])

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from dvm.torch import indexing, norms, pointwise, products, reductions, shapes
+from dvm.torch import indexing, losses, norms, pointwise, products, reductions, shapes
 
 KINDS = ("compiled", "library", "fallback")
 
@@ -59,6 +59,7 @@ def _rows() -> list[Row]:
     }  # fmt: skip
     zero = "integers, unless divided by a number"
     few = "fewer places along other axes"
+    two = "operands of two shapes"
     return [
         *(row(f"aten.{name}.default", p.unary(op)) for name, op in same.items()),
         *(row(f"aten.{name}.default", p.composed(make)) for name, make in composed.items()),
@@ -203,6 +204,10 @@ def _rows() -> list[Row]:
         row("aten._native_batch_norm_legit_no_training.default", n.batch_norm_inference),
         row("aten._native_batch_norm_legit.no_stats", n.batch_norm),
         row("aten._native_batch_norm_legit_functional.default", n.batch_norm_functional),
+        # Losses
+        row("aten.mse_loss.default", losses.loss(losses.squared), two),
+        row("aten.smooth_l1_loss.default", losses.loss(losses.smooth), two),
+        row("aten.huber_loss.default", losses.loss(losses.huber), two),
         # Places
         row("aten.embedding.default", indexing.embedding),
         row("aten.index_select.default", indexing.index_select),

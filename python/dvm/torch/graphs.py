@@ -200,7 +200,9 @@ class _Lowering:
             self._lowered.ops["compiled"][name] += 1
             return made
         if kind == "fallback" and self._fallback == "error":
-            raise errors.make("unsupported", f"torch's op {name} has no row in docs/torch-ops.md")
+            raise errors.make(
+                "unsupported", f"torch's op {name} is none of `python -m dvm docs torch-ops`"
+            )
         self._lowered.ops[kind][name] += 1
         return self._library_call(node, name, expected)
 

@@ -34,11 +34,11 @@ class Captured:
 
     #: nanoseconds that the last module took on its way through torch.compile; before the first,
     #: what Dynamo's import and a small model's graph do
-    price = 3_000_000_000
+    took = 3_000_000_000
 
     def __init__(self, module: torch.nn.Module, options: dict[str, Any]) -> None:
         self.module = module
-        self._spent = 0  # nanoseconds, by calls that waited for torch.compile to pay
+        self._policy = _dvm.Policy()  # towards torch.compile
         self.compiled = compiling.compile_function(module, **options)
         self.code = self.compiled.__wrapped__.__code__
         self._traced: Callable[..., Any] | None = None
@@ -86,13 +86,10 @@ class Captured:
         """Call it by Dynamo's graphs, once its calls have taken as long as making these does."""
         if self._traced is not None:
             return self._by_graphs(*args, **kwargs)
-        begin = time.perf_counter_ns()
-        waits = self._spent < Captured.price and not is_saved_elsewhere()
-        if waits and _dvm.stance() == "default":
-            try:
-                return self.module(*args, **kwargs)
-            finally:
-                self._spent += time.perf_counter_ns() - begin
+        may_wait = _dvm.stance() == "default" and not is_saved_elsewhere()
+        if may_wait and not self._policy.may_capture(Captured.took):
+            return self._plain(*args, **kwargs)
+        begin = time.thread_time_ns()
         from dvm.torch import backend, traced
 
         options = backend_options(**vars(self.compiled.options))
@@ -100,7 +97,16 @@ class Captured:
         try:
             return self._by_graphs(*args, **kwargs)
         finally:
-            Captured.price = time.perf_counter_ns() - begin
+            Captured.took = time.thread_time_ns() - begin
+
+    def _plain(self, *args: Any, **kwargs: Any) -> Any:
+        if not self._policy.wants_plain():
+            return self.module(*args, **kwargs)
+        begin = time.thread_time_ns()
+        try:
+            return self.module(*args, **kwargs)
+        finally:
+            self._policy.plain(time.thread_time_ns() - begin)
 
     def _by_graphs(self, *args: Any, **kwargs: Any) -> Any:
         assert self._traced is not None

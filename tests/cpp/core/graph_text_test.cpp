@@ -5,6 +5,7 @@
 
 #include "core/graph_generator.h"
 #include "core/loop_generator.h"
+#include "core/module_generator.h"
 
 namespace dvm::test {
 namespace {
@@ -143,6 +144,11 @@ TEST(GraphText, RoundTripsGeneratedGraphs) {
   }
   for (uint64_t seed = 0; seed < 200; ++seed) {
     for_each_node(generate_loops(seed).graph, [&](const Node& node) { seen.insert(node.op); });
+  }
+  for (uint64_t seed = 0; seed < 50; ++seed) {
+    for_each_graph(generate_module(seed).module, [&](const Graph& graph) {
+      for (const Node& node : graph.nodes()) seen.insert(node.op);
+    });
   }
   EXPECT_EQ(seen.size(), all_ops().size()) << "the generators miss an op";
 }

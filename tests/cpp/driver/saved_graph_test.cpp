@@ -80,13 +80,15 @@ TEST(SavedGraph, GeneratedGraphsComeBack) {
     const core::SavedSettings settings = names_for(made.graph);
     core::save_graph(path, made.graph, settings);
     const core::SavedGraph opened = core::open_graph(path, true);
-    ASSERT_TRUE(core::equal(placeless(opened.graph), placeless(made.graph))) << "seed " << seed;
+    ASSERT_TRUE(core::equal(placeless(opened.module.main), placeless(made.graph)))
+        << "seed " << seed;
     EXPECT_EQ(opened.settings.inputs, settings.inputs);
     EXPECT_EQ(opened.settings.results, settings.results);
-    core::save_graph(again, opened.graph, opened.settings);
+    core::save_graph(again, opened.module, opened.settings);
     ASSERT_EQ(content_of(again), content_of(path)) << "seed " << seed;
     if (seed % 3 != 0) continue;
-    const Executed before = run_on_cpu(made.graph, made), after = run_on_cpu(opened.graph, made);
+    const Executed before = run_on_cpu(made.graph, made),
+                   after = run_on_cpu(opened.module.main, made);
     ASSERT_EQ(before.outcome, after.outcome);
     ASSERT_EQ(before.results.size(), after.results.size());
     for (size_t k = 0; k < before.results.size(); ++k) {
@@ -144,7 +146,7 @@ TEST_F(SavedFile, ElementsLieOnPages) {
   const core::SavedGraph opened = core::open_graph(path, true);
   ASSERT_EQ(opened.sections.size(), 3U);
   EXPECT_EQ(opened.sections[2].offset % core::kPage, 0U);
-  const core::TensorData& weight = *opened.graph.node(1).attrs.values;
+  const core::TensorData& weight = *opened.module.main.node(1).attrs.values;
   EXPECT_EQ(reinterpret_cast<uintptr_t>(weight.data) % core::kPage, 0U) << "it was copied";
   EXPECT_EQ(weight.strides, (std::vector<int64_t>{4, 8})) << "last bits of products depend on it";
   for (int64_t i = 0; i < 6; ++i) {
@@ -155,7 +157,7 @@ TEST_F(SavedFile, ElementsLieOnPages) {
 
 TEST_F(SavedFile, SourcesAreNamedWithoutTheirFolders) {
   EXPECT_EQ(bytes.find("/folders/of/somebody"), std::string::npos);
-  EXPECT_EQ(to_string(core::open_graph(path).graph.node(0).loc), "model.py:7");
+  EXPECT_EQ(to_string(core::open_graph(path).module.main.node(0).loc), "model.py:7");
 }
 
 TEST_F(SavedFile, ConstantsMayBeReturnedAndOutliveTheGraph) {

@@ -3,6 +3,7 @@
 // would who makes files to harm.
 #include "core/file/layout.h"
 #include "core/graph_generator.h"
+#include "core/module_generator.h"
 #include "core/temporary_folder.h"
 #include "driver/saved.h"
 #include "fuzz/fuzz_main.h"
@@ -40,7 +41,8 @@ void load(const std::string& file, bool check_elements) {
   const std::span<std::byte> bytes(kept.get(), file.size());
   std::ranges::copy(std::as_bytes(std::span(file)), bytes.begin());
   const core::SavedGraph saved = core::read_graph(bytes, kept, "the file", check_elements);
-  core::Graph graph = saved.graph;
+  core::Module module = saved.module;
+  core::Graph& graph = module.main;
   for (core::Value v = 0; v < graph.size(); ++v) {
     const core::Node& node = graph.node(v);
     if (node.attrs.name.empty()) continue;
@@ -48,7 +50,8 @@ void load(const std::string& file, bool check_elements) {
     graph.supply(v, runtime::PlainHost::lent(*node.attrs.values));
   }
   const core::SavedSettings& settings = saved.settings;
-  driver::compile(graph, driver::options_of(settings.target, settings.numerics, settings.precision),
+  driver::compile(module,
+                  driver::options_of(settings.target, settings.numerics, settings.precision),
                   driver::checks_of(graph, settings.checks));
 }
 
@@ -67,14 +70,17 @@ std::string generate(fuzz::Random& random) {
   static const test::TemporaryFolder folder;
   test::GeneratorOptions options{.nodes = 6, .max_elements = 100};
   options.named = true;
-  const core::Graph graph = test::generate_graph(random(), options).graph;
+  const core::Module module = random() % 4 == 0
+                                  ? test::generate_module(random()).module
+                                  : core::Module(test::generate_graph(random(), options).graph);
+  const core::Graph& graph = module.main;
   core::SavedSettings settings{
       .target = random() % 2 == 0 ? "cpu" : "ascend910b3", .inputs = {}, .results = {}};
   for (const core::Value v : graph.inputs()) settings.inputs.push_back("x" + std::to_string(v));
   for (size_t k = 0; k < graph.outputs.size(); ++k) {
     settings.results.push_back("y" + std::to_string(k));
   }
-  core::save_graph(folder.file("graph"), graph, settings);
+  core::save_graph(folder.file("graph"), module, settings);
   return test::content_of(folder.file("graph"));
 }
 

@@ -12,7 +12,9 @@
 #include "core/error.h"
 #include "core/graph_generator.h"
 #include "core/loop_generator.h"
+#include "core/module_generator.h"
 #include "driver/compile.h"
+#include "driver/size_checks.h"
 #include "fuzz/exact_buffer.h"
 #include "fuzz/fuzz_main.h"
 #include "runtime/compiled_graph.h"
@@ -77,11 +79,51 @@ class Host final : public runtime::HostCalls {
   bool call_into(const runtime::HostCall&, std::span<const BufferView>) override {
     return ++calls_ <= kMaxCalls && random_() % 16 != 0;
   }
+  // An object that the Plan made keeps its fields; those of another are made as they are asked for,
+  // and not always of the declared kind.
+  bool construct(const core::DataType&, size_t constructor, std::span<const BufferView> fields,
+                 BufferView& out) override {
+    Array& made = make_object(out);
+    made.constructor = static_cast<int>(constructor);
+    made.fields.assign(fields.begin(), fields.end());
+    for (const BufferView& field : fields) retain(field.owner);
+    return true;
+  }
+  int tag(const core::DataType& type, runtime::HostValue object) override {
+    Array& given = array(object);
+    if (++calls_ > kMaxCalls || type.constructors.empty()) return -1;
+    if (given.constructor < 0) given.constructor = static_cast<int>(random_() % 8);
+    return given.constructor % static_cast<int>(type.constructors.size());
+  }
+  bool field(const core::DataType& type, size_t constructor, runtime::HostValue object,
+             size_t index, BufferView& out) override {
+    if (const Array& given = array(object); index < given.fields.size()) {
+      out = given.fields[index];
+      retain(out.owner);
+      return true;
+    }
+    const core::ValueKind& kind = type.constructors[constructor].kinds[index];
+    const bool is_wrong = random_() % 32 == 0;
+    if (kind.is_object() != is_wrong) {
+      make_object(out);
+      return true;
+    }
+    std::vector<int64_t> shape(static_cast<size_t>(kind.rank) + (is_wrong ? 1 : 0));
+    for (int64_t& size : shape) size = static_cast<int64_t>(random_() % 4);
+    return shape.size() <= core::kMaxRank && allocate(kind.dtype, shape, out);
+  }
+  Array& make_object(BufferView& out) {
+    auto* const made = new Array{{0, 0, fuzz::Fence::heap}};
+    live_.insert(made);
+    out = {.owner = made, .dtype = core::DType::boolean, .rank = runtime::kObjectRank};
+    return *made;
+  }
   void retain(runtime::HostValue value) override { ++array(value).references; }
   void release(runtime::HostValue value) override {
     Array& given = array(value);
     if (--given.references > 0) return;
     live_.erase(&given);
+    for (const BufferView& field : given.fields) release(field.owner);
     delete &given;
   }
   bool may_go_on() override { return ++trips_ <= kMaxTrips; }
@@ -91,6 +133,8 @@ class Host final : public runtime::HostCalls {
   struct Array {
     fuzz::ExactBuffer memory;
     int references = 1;
+    int constructor = -1;  // of an object; not yet known
+    std::vector<BufferView> fields = {};
   };
   Array& array(runtime::HostValue value) {
     auto* const given = static_cast<Array*>(value);
@@ -110,6 +154,7 @@ bool is_small(const Plan& plan) {
     if (value < -kMaxLiteral || value > kMaxLiteral) return false;
   }
   return std::ranges::all_of(plan.bodies, is_small) &&
+         std::ranges::all_of(plan.functions, is_small) &&
          std::ranges::all_of(plan.constants,
                              [](const runtime::PlanConstant& c) { return bool{c.values}; });
 }
@@ -133,6 +178,10 @@ void run(const Plan& plan, std::span<const int64_t> sizes, vm::Target& target,
   Host host(random);
   std::vector<BufferView> inputs, results(static_cast<size_t>(plan.result_count()));
   for (const runtime::Argument& input : plan.inputs) {
+    if (input.data >= 0) {
+      host.make_object(inputs.emplace_back());
+      continue;
+    }
     std::vector<int64_t> shape;
     for (int d = 0; d < input.rank; ++d) {
       shape.push_back(sizes.empty() ? 1 : std::min(sizes.front(), kMaxSize));
@@ -184,6 +233,10 @@ std::string sizes_of(const test::GraphCase& of) {
 // What Graphs are compiled to, and any Plan that verify() accepts.
 std::string generate(fuzz::Random& random) {
   if (random() % 3 == 0) return "2 2 2 2\n" + runtime::print(test::PlanGenerator(random()).run());
+  if (random() % 3 == 0) {
+    const core::Module module = test::generate_module(random()).module;
+    return "3\n" + runtime::print(driver::compile(module, {}, {}).graph.plan());
+  }
   test::GeneratorOptions options{.nodes = 4, .max_elements = 200};
   options.symbols = {0, 1, 2, 3, 4};
   const test::GraphCase made =

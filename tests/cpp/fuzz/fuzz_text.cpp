@@ -3,6 +3,7 @@
 #include <stdexcept>
 
 #include "core/graph_generator.h"
+#include "core/module_generator.h"
 #include "fuzz/fuzz_main.h"
 #include "runtime/plan_generator.h"
 #include "vm/target/calibration.h"
@@ -18,6 +19,12 @@ void read_graph(std::string_view text) {
   const core::Graph graph = core::parse_graph(text);
   require(core::equal(core::parse_graph(core::print(graph)), graph),
           "the Graph reads back changed");
+}
+
+void read_module(std::string_view text) {
+  const core::Module module = core::parse_module(text);
+  require(core::equal(core::parse_module(core::print(module)), module),
+          "the Module reads back changed");
 }
 
 void read_plan(std::string_view text) {
@@ -39,6 +46,10 @@ void read_calibration(std::string_view text) {
 
 std::string generate_graph(fuzz::Random& random) {
   return core::print(test::generate_graph(random()).graph);
+}
+
+std::string generate_module(fuzz::Random& random) {
+  return core::print(test::generate_module(random()).module);
 }
 
 std::string generate_plan(fuzz::Random& random) {
@@ -72,6 +83,7 @@ std::string generate_calibration(fuzz::Random& random) {
 int main(int argc, char** argv) {
   using namespace dvm;
   const fuzz::Reader readers[] = {{"graph-text", generate_graph, read_graph},
+                                  {"module-text", generate_module, read_module},
                                   {"plan-text", generate_plan, read_plan},
                                   {"dim-text", generate_dim, read_dim},
                                   {"calibration", generate_calibration, read_calibration}};

@@ -25,7 +25,7 @@ constexpr const char* kLoop = R"(plan v1 {
     ret [b0]
   }
   i0 = number s0
-  b1, b2 = loop p0, [i0], 1, [b0], [], [], [i64, f64], [0, 1]
+  b1, b2 = loop p0, [i0], 1, [b0], [], [], [i64[], f64[?]]
   ret [b2, b1]
 }
 )";
@@ -54,7 +54,7 @@ TEST(PlanBodies, VerifierNamesTheRule) {
   const Broken broken[] = {
       {"a Region writes a buffer that is not the Plan's", " ours", ""},
       {"only a loop's body has arguments of its own", "rank 1\n  scalar", "rank 1 ours\n  scalar"},
-      {"results are not what the loop carries", "[i64, f64], [0, 1]", "[i64, f32], [0, 1]"},
+      {"results are not what the loop carries", "[i64[], f64[?]]", "[i64[], f32[?]]"},
       {"what a body gives is not what its loop carries", "ret [b0]", "ret []"},
       {"a body writes what its loop does not carry", "[i0], 1, [b0]", "[i0], 0, [b0]"},
       {"an operand that is not defined here", "loop p0", "loop p1"},
@@ -85,7 +85,7 @@ TEST(PlanBodies, AreVerifiedOnceHoweverOftenTheyRun) {
   std::string text = "plan v1 {\n  input b0: bool rank 0\n  ret [b0]\n}\n";
   for (int depth = 0; depth < 30; ++depth) {
     text = "plan v1 {\n  input b0: bool rank 0\n  body p0 = " + text +
-           "  b1 = branch p0, p0, b0, [b0], [], [bool], [0]\n  ret [b1]\n}\n";
+           "  b1 = branch p0, p0, b0, [b0], [], [bool[]]\n  ret [b1]\n}\n";
   }
   const Plan plan = parse_plan(text);
   timespec begin, end;

@@ -8,6 +8,7 @@
 #include <random>
 
 #include "chain_case.h"
+#include "chain_levels.h"
 
 namespace dvm::testing {
 namespace {
@@ -147,7 +148,7 @@ TEST_P(ChainDivision, ByRows) {
   check_rows<double>();
 }
 
-INSTANTIATE_TEST_SUITE_P(Levels, ChainDivision, ::testing::ValuesIn(cpu::simd_levels()),
+INSTANTIATE_TEST_SUITE_P(Levels, ChainDivision, ::testing::ValuesIn(levels_of_chains()),
                          [](const auto& level) { return std::string(to_string(level.param)); });
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <random>
 
 #include "chain_case.h"
+#include "chain_levels.h"
 #include "core/ops/scalar_ops.h"
 #include "core/ops/sum_order.h"
 
@@ -437,7 +438,7 @@ TEST_P(ChainRows, RaiseWhatSumsRaise) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Levels, ChainRows, ::testing::ValuesIn(cpu::simd_levels()),
+INSTANTIATE_TEST_SUITE_P(Levels, ChainRows, ::testing::ValuesIn(levels_of_chains()),
                          [](const auto& level) { return std::string(to_string(level.param)); });
 
 }  // namespace

@@ -482,7 +482,7 @@ TEST_P(Chains, PutBackWhatTheyWroteOver) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Levels, Chains, ::testing::ValuesIn(cpu::simd_levels()),
+INSTANTIATE_TEST_SUITE_P(Levels, Chains, ::testing::ValuesIn(levels_of_chains()),
                          [](const auto& level) { return std::string(to_string(level.param)); });
 
 }  // namespace

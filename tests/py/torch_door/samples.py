@@ -274,6 +274,19 @@ ROWS: dict[str, Samples] = {
         ],
         FLOATS,
     ),
+    **{
+        f"aten.{name}.default": Samples(
+            lambda s, numbers=numbers: [
+                (s.x, s(s.m, s.n), kind, *more) for kind in range(3) for more in numbers
+            ],
+            FLOATS,
+        )
+        for name, numbers in (
+            ("mse_loss", [()]),
+            ("smooth_l1_loss", [(), (2.0,)]),
+            ("huber_loss", [(), (2.0,)]),
+        )
+    },
     "prims.fma.default": Samples(lambda s: [(s.x, s.x, s.x)], FLOATS[:2]),
     "prims.convert_element_type.default": Samples(lambda s: [(s.x, dtype) for dtype in ALL], ALL),
     "aten._to_copy.default": Samples(lambda s: [(s.x, {"dtype": dtype}) for dtype in ALL], ALL),

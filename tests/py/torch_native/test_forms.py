@@ -67,3 +67,20 @@ def test_one_path_serves_all_sizes(text: str) -> None:
     about = [str(reason) for reason in compiled.fallback_reasons]
     assert (stats.captures, stats.hits, stats.fallbacks) == (1, len(sizes) - 1, 0), about
     assert stats.opaque == FORMS[text] * stats.hits
+
+
+def test_what_torch_wrote_into_a_copy_is_copied_once() -> None:
+    def copied(x: Any, i: Any, y: Any) -> Any:
+        return x.index_copy_(0, i, y)
+
+    f = dvm.compile(copied)
+    args = torch.zeros(5), torch.tensor([3, 1]), torch.ones(2)
+    assert f(*args) is args[0]
+    (path,) = dvm._dvm.paths(f)
+    assert "copyto r0" in path["steps"]
+    assert "run segment" not in path["steps"]
+    for _ in range(3):
+        x = torch.rand(4)
+        expected = copied(x.clone(), *args[1:])
+        assert f(x, *args[1:]) is x
+        assert torch.equal(x, expected)

@@ -119,3 +119,20 @@ def test_half_precision(tmp_path: Path) -> None:
     expected = model(x).detach().float()
     got = torch.from_numpy(y).view(torch.bfloat16).float()
     torch.testing.assert_close(got, expected, rtol=2e-2, atol=2e-2)
+
+
+class Cut(torch.nn.Module):
+    def forward(self, x: Any, n: int, m: int, y: Any) -> Any:
+        return x[:m] * 2, x[:n] + y[:1]
+
+
+@pytest.mark.parametrize("by_name", [(), ("y",), ("y", "m", "n")])
+def test_numbers_of_a_module_come_in_the_order_of_its_parameters(
+    tmp_path: Path, by_name: tuple[str, ...]
+) -> None:
+    given = {"x": torch.arange(9.0), "n": 3, "m": 2, "y": torch.arange(4.0)}
+    placed = [value for name, value in given.items() if name not in by_name]
+    dvm.save(Cut(), tmp_path / "cut.dvm")(*placed, **{name: given[name] for name in by_name})
+    loaded = dvm.load(tmp_path / "cut.dvm")
+    assert list(loaded.arguments) == ["x", "y", "n", "m"]
+    assert [len(each) for each in loaded(given["x"], given["y"], 5, 1)] == [1, 5]

@@ -260,18 +260,18 @@ class Graphs(PathPart):
         return self.given_scalar(dtype, register) if double is None else double
 
     def order_numbers(self) -> None:
-        """Of a path for a file: its numbers are inputs in the order of the parameters."""
-        arrays = [value for _, value in self.settled.arguments if is_array(value)]
+        """Of a path for a file: its numbers are inputs by their place among the arguments."""
+        given = [*self.settled.given()]
+        arrays = [value for _, value in given if is_array(value)]
         if not arrays:
             return
         self.meet(library_of(arrays[0]))
-        for slot, (name, value) in enumerate(self.settled.arguments):
-            if type(value) not in (int, float) or name in self.settled.pinned:
+        for register, value in given:
+            if self.settled.name_of(register) in self.settled.pinned:
                 continue
-            register = self.program.step("argument", slot, key=("argument", slot))
             if type(value) is float:
                 self.given_scalar("float64", register)
-            elif abs(value) < numbers.MOST:
+            elif type(value) is int and abs(value) < numbers.MOST:
                 self.symbol_of_int("k", register, value, -numbers.MOST)
 
     def given_scalar(self, dtype: str, register: int) -> int:
@@ -500,6 +500,11 @@ class Graphs(PathPart):
 
     def is_home(self, value: int) -> bool:
         return value in self._homes
+
+    def is_anothers(self, value: int) -> bool:
+        """Whether its memory is an array's that is not the path's alone."""
+        root = self.root(value)
+        return root in self._homes and root not in self.unowned
 
     def is_computed(self, value: int) -> bool:
         """Whether a segment has it already, so that another shape of it would be a view."""

@@ -24,6 +24,8 @@ CATEGORIES = {name: category for name, category, *_ in _dvm.step_table}
 #: of category compute, and yet not told by their operands
 UNTOLD = frozenset({"run", "call_random", "lend", "put", "lock"})
 CONTAINERS = (tuple, list, dict)
+#: numbers in longer containers are data, in whatever order the program meets them
+MOST_BY_PLACE = 256
 #: between an object and what it holds, and no part of a name
 HOLDERS = ("_modules", "_parameters", "_buffers", "__dict__")
 #: what attributes of arrays say of their kind alone
@@ -135,11 +137,42 @@ class Settled(PathPart):
             return operands[1] in OF_KIND or not is_array(self.value_of(operands[0]))
         return all(map(self.is_settled, registers_of(step)))
 
-    def place_of(self, register: int) -> int:
-        """Which of the arguments it is in."""
-        name = self.name_of(register).partition(".")[0]
-        names = [each for each, _ in self.arguments]
-        return names.index(name) if name in names else len(names)
+    def place_of(self, register: int) -> tuple[int, ...]:
+        """Where it is among the arguments and what lies in them; behind all of them, if nowhere."""
+        step = self.program.maker_of(register)
+        if step is None:
+            return (len(self.arguments),)
+        name, _, *operands = step
+        if name == "argument":
+            return (operands[0],)
+        if name == "call" and is_of_same_array(self.value_of(operands[0])):
+            return self.place_of(operands[1][0])
+        if name not in ("item", "key") or not self.is_given(register):
+            return (len(self.arguments),)
+        holder, key = self.value_of(operands[0]), operands[1]
+        place = list(holder).index(key) if name == "key" else key % len(holder)
+        return (*self.place_of(operands[0]), place)
+
+    def given(self) -> Iterator[tuple[int, Any]]:
+        """Arrays and numbers among the arguments and in containers there, by place."""
+        for slot, (_, value) in enumerate(self.arguments):
+            yield from self._within(("argument", slot), value, [])
+
+    def _within(
+        self, step: tuple[Any, ...], value: Any, around: list[Any]
+    ) -> Iterator[tuple[int, Any]]:
+        is_open = type(value) in CONTAINERS and len(value) <= MOST_BY_PLACE
+        is_part = is_open or type(value) in (int, float) or is_array(value)
+        if not is_part or any(value is each for each in around):
+            return
+        register = self.program.step(*step, key=step)
+        if not is_open:
+            yield register, value
+            return
+        is_dict = type(value) is dict
+        for key, part in [*(value.items() if is_dict else enumerate(value))]:
+            part_step = ("key" if is_dict else "item", register, key)
+            yield from self._within(part_step, part, [*around, value])
 
     def is_given(self, register: int) -> bool:
         """Whether it is an argument, or lies in a container that is one."""

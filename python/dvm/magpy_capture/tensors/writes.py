@@ -93,7 +93,7 @@ class Writes(TensorPart):
         if literal in self.graph.literals:
             return self.program.constant(self.graph.literals[literal])
         root = self.graph.root(value)
-        if self.graph.is_home(root) and (root in touched or root not in self.graph.initials):
+        if self.graph.is_anothers(value) and (root in touched or root not in self.graph.initials):
             value = self.graph.copy_value(value)  # as it was at entry
         return self.graph.leave(value, "array", None if t.order == c_order(t.rank) else t.order)
 

@@ -533,10 +533,8 @@ class Effects(WalkPart):
             value = storage.initial if id(storage) in in_parts else storage.content.read()
             if value == storage.initial:
                 continue
-            if self.graph.is_home(self.graph.root(value)):
-                value = self.graph.copy_value(
-                    value
-                )  # another array of the caller: as it was at entry
+            if self.graph.is_anothers(value):  # of the caller: as it was at entry
+                value = self.graph.copy_value(value)
             order = None if tensor.order == tuple(range(tensor.rank)) else tensor.order
             storage.uncounted -= 1
             effects.append(("copyto", storage.register, self.graph.leave(value, "array", order)))

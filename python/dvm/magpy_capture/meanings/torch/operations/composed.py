@@ -42,7 +42,8 @@ LAYOUTS = (
     ((2, 3, 2), (2, 4, 1)),
 )  # fmt: skip
 #: where lowerings are that compute element by element, and those that may reduce all to a number
-ELEMENTWISE, REDUCING = ("dvm.torch.pointwise", "dvm.torch.aten"), ("dvm.torch.reductions",)
+ELEMENTWISE = ("dvm.torch.pointwise", "dvm.torch.aten", "dvm.torch.losses")
+REDUCING = ("dvm.torch.reductions", "dvm.torch.losses")
 
 
 @dataclass(frozen=True)

@@ -43,13 +43,25 @@ FUNCTIONS = frozenset(
 )
 
 
-#: methods by which a path makes views again, and asks how tensors lie; they warn of nothing
-VIEWS = tuple(
-    getattr(torch.Tensor, name)
-    for name in (
-        *("detach", "expand", "permute", "reshape", "squeeze", "t", "transpose", "view"),
-        *("clone", "contiguous", "is_contiguous", "stride", "size"),
-    )
+#: functions and methods in C that warn of nothing: those by which a path makes views again and asks
+#: how tensors lie, those that draw reals, and what writes at places
+QUIET = (
+    *(
+        getattr(torch.Tensor, name)
+        for name in (
+            *("detach", "expand", "permute", "reshape", "squeeze", "t", "transpose", "view"),
+            *("clone", "contiguous", "is_contiguous", "stride", "size"),
+            *("normal_", "uniform_", "bernoulli_", "exponential_"),
+            *("index_copy_", "index_add_", "index_fill_", "scatter_add_"),
+        )
+    ),
+    *(
+        getattr(torch, name)
+        for name in (
+            *("view_as_complex", "view_as_real", "rand", "rand_like", "randn", "randn_like"),
+            *("randperm", "bernoulli"),
+        )
+    ),
 )
 
 
@@ -244,6 +256,6 @@ class Torch:
 
 TORCH = Torch()
 join(TORCH)
-_dvm.capture_torch(torch.Tensor, torch.nn.Parameter, elements_of, torch.is_grad_enabled, VIEWS)
+_dvm.capture_torch(torch.Tensor, torch.nn.Parameter, elements_of, torch.is_grad_enabled, QUIET)
 
 __all__ = ["NAMES", "TORCH", "TORCH_DTYPES", "Torch"]

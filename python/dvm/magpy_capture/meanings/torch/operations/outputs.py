@@ -60,32 +60,37 @@ def would_give(
 ) -> Any:
     """Tensors like those that the recorded call would have given without outputs, like them.
 
-    One call of fakes for each place in a program, for no meaning tells dtypes by itself.
+    One call more for each place in a program, for no meaning tells dtypes by itself. Of tensors on
+    the device "meta" it would compute nothing, but import Dynamo: a second, for a third of torch's
+    functions.
     """
     examples = [example(lower, each) for each in (Sequence(arguments[0]), *arguments[1].values())]
+    state = torch.get_rng_state()
     try:
-        fakes = function(*examples[0], **dict(zip(arguments[1], examples[1:], strict=True)))
-    except (RuntimeError, TypeError) as error:
+        with torch.no_grad():
+            given = function(*examples[0], **dict(zip(arguments[1], examples[1:], strict=True)))
+    except (RuntimeError, TypeError, IndexError) as error:
         raise refuse(reasons.TORCH_FORM, name_of(function), error) from None
-    told = pytree.tree_leaves(fakes)
-    for fake, target in zip(told, outputs, strict=True):
+    finally:
+        torch.set_rng_state(state)
+    for made, target in zip(pytree.tree_leaves(given), outputs, strict=True):
         if not isinstance(target, Tensor) or target.object is None:
             raise refuse(reasons.TORCH_FORM, name_of(function), "out")
-        if (fake.dtype, fake.shape) != (target.object.dtype, target.object.shape):
+        if (made.dtype, made.shape) != (target.object.dtype, target.object.shape):
             raise refuse(reasons.TORCH_FORM, name_of(function), "out of another size or dtype")
-
-    def filled(fake: torch.Tensor) -> torch.Tensor:
-        return torch.empty_strided(fake.shape, fake.stride(), dtype=fake.dtype).zero_()
-
-    return pytree.tree_map(filled, fakes)
+    return given
 
 
 def example(lower: TorchPart, value: Abstract) -> Any:
-    """What stands for an argument in a call that computes nothing."""
+    """What stands for an argument in such a call: itself, if it is as it was."""
     value = resolve(value)
     if isinstance(value, Tensor):
-        sizes = [lower.sizes.observed(dim) for dim in value.shape]
-        return torch.empty(sizes, dtype=TORCH_DTYPES[value.dtype], device="meta")
+        sizes = tuple(lower.sizes.observed(dim) for dim in value.shape)
+        dtype = TORCH_DTYPES[value.dtype]
+        known = value.object
+        if isinstance(known, torch.Tensor) and (known.shape, known.dtype) == (sizes, dtype):
+            return known
+        return torch.ones(sizes, dtype=dtype)
     if isinstance(value, Sequence):
         return tuple(example(lower, each) for each in value.elements)
     if not lower.host_operations.is_pure(value):

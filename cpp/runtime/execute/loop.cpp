@@ -1,4 +1,4 @@
-#include "runtime/execute/bodies.h"
+#include "runtime/execute/loop.h"
 
 #include <algorithm>
 #include <cstring>
@@ -21,10 +21,11 @@ core::Scalar number_in(const BufferView& array) {
 // A context for the bodies of one instruction, which reports to that of its Plan.
 class BodyContext {
  public:
-  explicit BodyContext(ExecutionContext& outer)
+  BodyContext(ExecutionContext& outer, const Plan& program)
       : outer_(outer), context_(ExecutionContext::acquire()) {
     context_.times = outer.times;
     context_.frozen = outer.frozen;
+    context_.program = &program;
   }
   ~BodyContext() { ExecutionContext::release(context_); }
   BodyContext(const BodyContext&) = delete;
@@ -59,16 +60,16 @@ bool uses_numbers(const Plan& body) {
 
 class Loop {
  public:
-  Loop(const Plan& plan, const Instruction& instruction, vm::Target& target, HostCalls& host,
-       ExecutionContext& context)
+  Loop(const Plan& executed, const Plan& program, const Instruction& instruction,
+       vm::Target& target, HostCalls& host, ExecutionContext& context)
       : result_(instruction.result),
-        operands_(operands_of(plan, instruction)),
-        body_(plan.bodies[static_cast<size_t>(operands_[0].words[0])]),
+        operands_(operands_of(*context.state().frame.plan, instruction)),
+        body_(context.state().frame.plan->bodies[static_cast<size_t>(operands_[0].words[0])]),
         target_(target),
         host_(host),
         state_(context.state()),
-        turns_(host, plan),
-        context_(context),
+        turns_(host, executed),
+        context_(context, program),
         carried_(static_cast<size_t>(operands_[2].words[0])),
         results_(carried_) {
     counts_trips_ = uses_numbers(body_);
@@ -97,14 +98,14 @@ class Loop {
   }
 
  private:
-  int64_t size(int32_t i) const { return state_.sizes[static_cast<size_t>(i)]; }
+  int64_t size(int32_t i) const { return state_.size(i); }
 
   // What is carried has a reference from here on.
   void read_operands() {
     const auto given = operands_[3].words, places = operands_[4].words;
     numbers_.push_back(core::Scalar::of_int(0));
     for (size_t k = 0; k < given.size(); ++k) {
-      values_.push_back(state_.buffers[static_cast<size_t>(given[k])]);
+      values_.push_back(state_.buffer(given[k]));
       const bool is_number = std::ranges::find(places, static_cast<int32_t>(k)) != places.end();
       const auto to = static_cast<int>(is_number ? numbers_.size() : arrays_.size());
       places_.push_back({is_number, to});
@@ -196,35 +197,9 @@ class Loop {
 
 }  // namespace
 
-Outcome run_loop(const Plan& plan, const Instruction& instruction, vm::Target& target,
-                 HostCalls& host, ExecutionContext& context) {
-  return Loop(plan, instruction, target, host, context).run();
-}
-
-Outcome run_branch(const Plan& plan, const Instruction& instruction, vm::Target& target,
-                   HostCalls& host, ExecutionContext& context) {
-  ExecutionContext::State& state = context.state();
-  const std::vector<Operand> operands = operands_of(plan, instruction);
-  const auto buffer = [&](int32_t b) { return state.buffers[static_cast<size_t>(b)]; };
-  const size_t which = is_true(buffer(operands[2].words[0])) ? 0 : 1;
-  const Plan& body = plan.bodies[static_cast<size_t>(operands[which].words[0])];
-  std::vector<BufferView> arrays, results(static_cast<size_t>(body.result_count()));
-  for (const int32_t b : operands[3].words) arrays.push_back(buffer(b));
-  std::vector<core::Scalar> numbers;
-  for (const int32_t i : operands[4].words) {
-    numbers.push_back(core::Scalar::of_int(state.sizes[static_cast<size_t>(i)]));
-  }
-  Turns turns(host, plan);
-  BodyContext inner(context);
-  const Outcome outcome = inner.run(body, target, turns, arrays, numbers, results);
-  if (outcome != Outcome::done) return outcome;
-  for (size_t k = 0; k < results.size(); ++k) {
-    turns.give(results[k].owner);
-    turns.release(results[k].owner);
-    state.define(instruction.result + static_cast<int32_t>(k), results[k],
-                 {.kind = Ownership::Kind::host});
-  }
-  return Outcome::done;
+Outcome run_loop(const Plan& executed, const Plan& program, const Instruction& instruction,
+                 vm::Target& target, HostCalls& host, ExecutionContext& context) {
+  return Loop(executed, program, instruction, target, host, context).run();
 }
 
 }  // namespace dvm::runtime

@@ -1,0 +1,1 @@
+"""The tables of the paper Nimble, for dvm and its peers."""
