@@ -11,7 +11,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from dvm import reasons
-from dvm.magpy_capture.libraries import is_code, is_whole
+from dvm.magpy_capture.libraries import is_array, is_code, is_whole
 from dvm.magpy_capture.meanings.python.outputs import Frame
 from dvm.magpy_capture.path.program import describe
 from dvm.magpy_capture.path.spec import BodyRaised, NotCapturable, refuse
@@ -41,8 +41,9 @@ if TYPE_CHECKING:
 
 
 #: A longer path would cost seconds (lowering takes 25 us an event) for each count of turns of a
-#: loop, and a straight path of scalar steps is replayed no faster than Python runs the loop.
-MAX_EVENTS = 50_000
+#: loop, and a straight path of scalar steps is replayed no faster than Python runs the loop. With
+#: each array that functions make it may be longer, for those take their time.
+MAX_EVENTS, EVENTS_OF_ARRAY = 20_000, 50
 
 PRESENT_BUILTINS = vars(builtins)
 #: what the lowering calls, as it was when this was imported
@@ -71,12 +72,10 @@ class Walk(WalkPart):
         self.own_line = 0  # of the function itself, at which the lowering is
 
     def run(self) -> None:
-        if (
-            len(self.record.events) - self.callbacks.begin
-            > MAX_EVENTS + self.loop_policy.rolled_events
-        ):
+        events = len(self.record.events) - self.callbacks.begin - self.loop_policy.rolled_events
+        if events > MAX_EVENTS and events > (most := self._most_events()):
             self.loop_policy.check_hopes()
-            raise NotCapturable(reasons.PATH_MORE_EVENTS(MAX_EVENTS), self.record.events[-1][5])
+            raise NotCapturable(reasons.PATH_MORE_EVENTS(most), self.record.events[-1][5])
         self.check_builtins()
         self.graph.order_numbers()
         self.followed.meet_cells(Literal(self.outputs.function))
@@ -91,6 +90,13 @@ class Walk(WalkPart):
         self.loop_policy.let_go()
         self.effects.finish(result)
         self.graph.require_none_late()
+
+    def _most_events(self) -> int:
+        """How long the path may be."""
+        events = self.record.events[self.callbacks.begin :]
+        results = (event[4] for event in events if event[0] == "call" and event[4] >= 0)
+        arrays = sum(is_array(self.record.seen(result)) for result in results)
+        return MAX_EVENTS + EVENTS_OF_ARRAY * arrays
 
     def check_builtins(self) -> None:
         """What the lowering itself is written with is Python's: its own calls would be seen."""
