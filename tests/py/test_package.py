@@ -47,7 +47,7 @@ def mapped_bytes(elf: bytes) -> int:
 def test_the_extension_is_small(extension: Path) -> None:
     # Kernels multiply: by dtypes, by SIMD levels, by choices that a table makes as well. What they
     # take in the file they take to compile, too.
-    assert mapped_bytes(extension.read_bytes()) < 14_600_000
+    assert mapped_bytes(extension.read_bytes()) < 12_000_000
 
 
 # Streams of the C++ library bring in all of its locales.
