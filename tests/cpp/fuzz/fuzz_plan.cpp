@@ -39,6 +39,14 @@ constexpr int kMaxTrips = 20, kMaxCalls = 64;
 // Of a literal, beyond which Plans run for long, but do nothing that others do not.
 constexpr int64_t kMaxLiteral = 48, kMaxSize = 24;
 
+// An array of the host, or an object.
+struct Array {
+  fuzz::ExactBuffer memory;
+  int references = 1;
+  int constructor = -1;  // of an object; not yet known
+  std::vector<BufferView> fields = {};
+};
+
 // Counts references; ends loops that do not end, and calls without number.
 class Host final : public runtime::HostCalls {
  public:
@@ -130,12 +138,6 @@ class Host final : public runtime::HostCalls {
   size_t live() const { return live_.size(); }
 
  private:
-  struct Array {
-    fuzz::ExactBuffer memory;
-    int references = 1;
-    int constructor = -1;  // of an object; not yet known
-    std::vector<BufferView> fields = {};
-  };
   Array& array(runtime::HostValue value) {
     auto* const given = static_cast<Array*>(value);
     if (!live_.contains(given)) throw std::logic_error("a reference to what is gone, or never was");
