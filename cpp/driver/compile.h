@@ -42,7 +42,6 @@ struct Compilation {
 Compilation compile(const core::Graph& graph, const Options& options);
 // The same once more for reports, with the texts and decisions that would take more memory than the
 // Plan. The logs are told nothing.
-Compilation describe(const core::Graph& graph, const Options& options);
 Compilation describe(const core::Module& module, const Options& options);
 
 // The targets, by name of targets.def; created once per process. Throws UnsupportedError.
