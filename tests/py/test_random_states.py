@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pickle
 import random
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -72,33 +71,20 @@ def test_what_is_given_up_has_drawn_nothing(name: str) -> None:
     assert f.stats.hits > 600, f.stats
 
 
-def seconds(function: Callable[[], Any]) -> float:
-    """Of a call, as fast as it gets."""
-    found = []
-    for _ in range(5):
-        begin = time.thread_time()
-        for _ in range(300):
-            function()
-        found.append((time.thread_time() - begin) / 300)
-    return min(found)
-
-
 OLD = np.random.RandomState(0)
 NEW = np.random.Generator(np.random.MT19937(0))
 PYTHONS = random.Random(0)
-DRAWING: dict[str, tuple[Callable[..., Any], Callable[[], Any]]] = {
-    "global": (lambda x: x * np.random.rand(3), np.random.get_state),
-    "old": (lambda x: x * OLD.normal(size=3), OLD.get_state),
-    "new": (lambda x: x * NEW.random(3), lambda: NEW.bit_generator.state),
-    "Python's": (lambda x: x * PYTHONS.random(), PYTHONS.getstate),
+DRAWING: dict[str, Callable[[Any], Any]] = {
+    "global": lambda x: x * np.random.rand(3),
+    "old": lambda x: x * OLD.normal(size=3),
+    "new": lambda x: x * NEW.random(3),
+    "Python's": lambda x: x * PYTHONS.random(),
 }
 
 
 @pytest.mark.parametrize("name", DRAWING)
-def test_a_draw_takes_less_than_to_ask_for_the_state(name: str) -> None:
-    function, asks = DRAWING[name]
-    f, x = dvm.compile(function), np.ones(3)
-    f(x)
-    drawn = seconds(lambda: f(x)) - seconds(lambda: function(x))
-    assert drawn < seconds(asks)
+def test_draws_are_hits(name: str) -> None:
+    f, x = dvm.compile(DRAWING[name]), np.ones(3)
+    for _ in range(20):
+        f(x)
     assert (f.stats.captures, f.stats.hits) == (1, f.stats.calls - 1)
