@@ -201,7 +201,8 @@ class _Lowering:
             return made
         if kind == "fallback" and self._fallback == "error":
             raise errors.make(
-                "unsupported", f"torch's op {name} is none of `python -m dvm docs torch-ops`"
+                "unsupported",
+                f"torch's op {name} is none of those that `python -m dvm docs torch-ops` lists",
             )
         self._lowered.ops[kind][name] += 1
         return self._library_call(node, name, expected)
