@@ -187,10 +187,7 @@ class GraphFunction {
 
   BufferView object(py::handle given, int32_t data) const {
     const core::DataType& type = plan().types[static_cast<size_t>(data)];
-    if (classes_.tag(type, given) < 0) {
-      core::fail(core::ErrorCode::wrong_arguments,
-                 "the graph takes " + described(type) + ", not " + capture::describe(given.ptr()));
-    }
+    classes_.tag_given(type, given);
     return {.owner = given.ptr(), .dtype = core::DType::boolean, .rank = runtime::kObjectRank};
   }
 

@@ -1,10 +1,22 @@
 #include "bindings/data_classes.h"
 
+#include "capture/replay/signature.h"
+#include "core/error.h"
+
 namespace py = pybind11;
 
 namespace dvm::bindings {
 
 namespace {
+
+// "a Tree: Leaf or Node"
+std::string described(const core::DataType& type) {
+  std::string text = "a " + type.name;
+  for (size_t k = 0; k < type.constructors.size(); ++k) {
+    text += (k == 0 ? ": " : " or ") + type.constructors[k].name;
+  }
+  return text;
+}
 
 py::object named_tuple(const core::Constructor& constructor) {
   return py::module_::import("collections")
@@ -47,6 +59,15 @@ int DataClasses::tag(const core::DataType& type, py::handle object) const {
   return -1;
 }
 
+int DataClasses::tag_given(const core::DataType& type, py::handle object) const {
+  const int found = tag(type, object);
+  if (found < 0) {
+    core::fail(core::ErrorCode::wrong_arguments,
+               "the graph takes " + described(type) + ", not " + capture::describe(object.ptr()));
+  }
+  return found;
+}
+
 PyObject* DataClasses::construct(const core::DataType& type, size_t constructor,
                                  const py::tuple& fields) const {
   return PyObject_CallObject(of(type)[constructor].type.ptr(), fields.ptr());
@@ -65,14 +86,6 @@ py::dict DataClasses::by_name() const {
     }
   }
   return classes;
-}
-
-std::string described(const core::DataType& type) {
-  std::string text = "a " + type.name;
-  for (size_t k = 0; k < type.constructors.size(); ++k) {
-    text += (k == 0 ? ": " : " or ") + type.constructors[k].name;
-  }
-  return text;
 }
 
 }  // namespace dvm::bindings

@@ -23,6 +23,8 @@ class DataClasses {
 
   // Which of the type's constructors made the object; -1: none did.
   int tag(const core::DataType& type, pybind11::handle object) const;
+  // The same; throws ShapeError where none did.
+  int tag_given(const core::DataType& type, pybind11::handle object) const;
   // New references; null: a Python error is set.
   PyObject* construct(const core::DataType& type, size_t constructor,
                       const pybind11::tuple& fields) const;
@@ -43,8 +45,5 @@ class DataClasses {
   std::span<const core::DataType> types_;
   std::vector<std::vector<Class>> classes_;  // of each type
 };
-
-// "a Tree: Leaf or Node"
-std::string described(const core::DataType& type);
 
 }  // namespace dvm::bindings

@@ -76,19 +76,27 @@ py::tuple FunctionHost::arguments_of(const HostCall& call) const {
   return given;
 }
 
-void FunctionHost::read_result(const HostCall& call, size_t place, py::handle made,
-                               BufferView& result) {
-  const py::object array = behaved(made);
+bool FunctionHost::read_array(py::handle given, const runtime::Argument& expected,
+                              BufferView& out) {
+  const py::object array = behaved(given);
   if (!array) throw py::error_already_set();
-  auto* read = reinterpret_cast<PyArrayObject*>(array.ptr());
-  const runtime::Argument expected{result.dtype, result.rank};
+  auto* const read = reinterpret_cast<PyArrayObject*>(array.ptr());
   if (!capture::holds(capture::dtype_of(read), expected.dtype) ||
       PyArray_NDIM(read) != expected.rank) {
+    return false;
+  }
+  capture::view_into(read, expected.dtype, out);
+  retain(out.owner);
+  return true;
+}
+
+void FunctionHost::read_result(const HostCall& call, size_t place, py::handle made,
+                               BufferView& result) {
+  const runtime::Argument expected{result.dtype, result.rank};
+  if (!read_array(made, expected, result)) {
     refuse(call, made,
            described(expected) + (place > 0 ? " for result " + std::to_string(place) : ""));
   }
-  capture::view_into(read, expected.dtype, result);
-  retain(result.owner);
 }
 
 bool FunctionHost::construct(const core::DataType& type, size_t constructor,
@@ -107,13 +115,7 @@ bool FunctionHost::construct(const core::DataType& type, size_t constructor,
 }
 
 int FunctionHost::tag(const core::DataType& type, runtime::HostValue object) {
-  const py::handle given(static_cast<PyObject*>(object));
-  const int tag = classes_.tag(type, given);
-  if (tag < 0) {
-    core::fail(core::ErrorCode::wrong_arguments,
-               "the graph takes " + described(type) + ", not " + capture::describe(given.ptr()));
-  }
-  return tag;
+  return classes_.tag_given(type, static_cast<PyObject*>(object));
 }
 
 bool FunctionHost::field(const core::DataType& type, size_t constructor, runtime::HostValue object,
@@ -128,17 +130,12 @@ bool FunctionHost::field(const core::DataType& type, size_t constructor, runtime
            .rank = runtime::kObjectRank};
     return true;
   }
-  const py::object array = behaved(found);
-  if (!array) throw py::error_already_set();
-  auto* const read = reinterpret_cast<PyArrayObject*>(array.ptr());
-  if (!capture::holds(capture::dtype_of(read), kind.dtype) || PyArray_NDIM(read) != kind.rank) {
+  const runtime::Argument expected{kind.dtype, kind.rank};
+  if (!read_array(found, expected, out)) {
     core::fail(core::ErrorCode::wrong_arguments,
                "field " + made.fields[index] + " of " + made.name + " is " +
-                   capture::describe(found.ptr()) + "; the graph takes " +
-                   described(runtime::Argument{kind.dtype, kind.rank}));
+                   capture::describe(found.ptr()) + "; the graph takes " + described(expected));
   }
-  capture::view_into(read, kind.dtype, out);
-  retain(out.owner);
   return true;
 }
 

@@ -40,6 +40,9 @@ class FunctionHost final : public capture::ArrayHost {
  private:
   pybind11::object array_for(const runtime::BufferView& buffer) const;
   pybind11::tuple arguments_of(const runtime::HostCall& call) const;
+  // With one reference to the array. False: it is of another kind.
+  bool read_array(pybind11::handle given, const runtime::Argument& expected,
+                  runtime::BufferView& out);
   void read_result(const runtime::HostCall& call, size_t place, pybind11::handle made,
                    runtime::BufferView& result);
 

@@ -140,12 +140,10 @@ Registers CallLowering::kinds_of(const core::Graph& body) const {
   for (Value v : body.outputs) kinds.push_back(runtime::word_of(to_.argument_of(body.type(v))));
   return kinds;
 }
-// What a function of the module gives.
-Registers CallLowering::kinds_of(int32_t function) const {
+// What functions of the module give.
+Registers CallLowering::words_of(std::span<const runtime::Argument> gives) {
   Registers kinds;
-  for (const runtime::Argument& kind : to_.module->gives[static_cast<size_t>(function)]) {
-    kinds.push_back(runtime::word_of(kind));
-  }
+  for (const runtime::Argument& kind : gives) kinds.push_back(runtime::word_of(kind));
   return kinds;
 }
 Registers CallLowering::buffers_of(std::span<const Value> values) {
@@ -174,10 +172,10 @@ void CallLowering::lower_invoke(Value invoke) {
   const core::Node& node = graph_.node(invoke);
   const int32_t function = to_.module->function(node.attrs.callee);
   const Registers sizes = sizes_.values(node.attrs.sizes, node.loc);
-  place_results(
-      invoke,
-      builder_.emit(PlanOp::invoke, {function, buffers_of(node.inputs), sizes, kinds_of(function)},
-                    "%" + std::to_string(invoke)));
+  place_results(invoke, builder_.emit(PlanOp::invoke,
+                                      {function, buffers_of(node.inputs), sizes,
+                                       words_of(to_.module->gives[static_cast<size_t>(function)])},
+                                      "%" + std::to_string(invoke)));
 }
 
 void CallLowering::lower_construct(Value made, const std::string& tag) {
@@ -203,7 +201,7 @@ runtime::Plan CallLowering::invoking(const core::Constructor& closure,
   Registers all(body.inputs.size());
   std::iota(all.begin(), all.end(), 0);
   const int32_t function = to_.module->function(closure.name);
-  const Registers kinds = kinds_of(function);
+  const Registers kinds = words_of(to_.module->gives[static_cast<size_t>(function)]);
   Registers results(kinds.size());
   runtime::PlanBuilder builder(body);
   std::iota(results.begin(), results.end(),
@@ -218,28 +216,16 @@ void CallLowering::lower_apply(Value apply) {
   const Value object = node.inputs[0];
   const int32_t type = to_.module->type(graph_.type(object).data);
   const Registers given = buffers_of(std::span(node.inputs).subspan(1));
-  Registers bodies, kinds;
+  const Registers kinds = words_of(to_.module->applied[static_cast<size_t>(type)]);
+  Registers bodies;
   for (const core::Constructor& made : to_.module->types[static_cast<size_t>(type)].constructors) {
-    kinds = kinds_of(to_.module->function(made.name));
     bodies.push_back(static_cast<int32_t>(plan_.bodies.size()));
     plan_.bodies.push_back(invoking(made, std::span(node.inputs).subspan(1)));
-  }
-  if (bodies.empty()) {
-    for (int index = 0; index < node.attrs.results; ++index) {
-      kinds.push_back(runtime::word_of(to_.argument_of(result_type(apply, index))));
-    }
   }
   place_results(
       apply,
       builder_.emit(PlanOp::match, {to_.at(object).buffer, type, bodies, given, Registers(), kinds},
                     "%" + std::to_string(apply)));
-}
-
-// Of one that has no node nothing is known, and nothing needed.
-core::Type CallLowering::result_type(Value call, int index) const {
-  const std::map<int, Value> results = results_of(call);
-  const auto found = results.find(index);
-  return found == results.end() ? core::Type{} : graph_.type(found->second);
 }
 
 // Of a node with bodies, in buffers from `first` on.

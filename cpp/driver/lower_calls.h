@@ -27,8 +27,7 @@ class CallLowering {
   std::map<int, core::Value> results_of(core::Value call) const;
   Registers buffers_of(std::span<const core::Value> values);
   Registers kinds_of(const core::Graph& body) const;
-  Registers kinds_of(int32_t function) const;
-  core::Type result_type(core::Value call, int index) const;
+  static Registers words_of(std::span<const runtime::Argument> gives);
   int32_t add_body(const core::Node& owner, size_t which);
   void place_results(core::Value owner, int32_t first);
 

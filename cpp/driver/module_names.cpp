@@ -7,12 +7,15 @@ namespace dvm::driver {
 using core::Op;
 
 ModuleNames::ModuleNames(const core::Module& module) : types(core::without_closures(module)) {
+  const auto arguments_of = [&](const std::vector<core::ValueKind>& kinds) {
+    std::vector<runtime::Argument> all;
+    for (const core::ValueKind& kind : kinds) all.push_back(runtime::argument_of(kind, types));
+    return all;
+  };
+  for (const core::DataType& type : module.types) applied.push_back(arguments_of(type.gives));
   for (const core::Function& function : module.functions) {
     functions.push_back(function.name);
-    std::vector<runtime::Argument>& all = gives.emplace_back();
-    for (const core::ValueKind& kind : core::gives(function.graph)) {
-      all.push_back(runtime::argument_of(kind, types));
-    }
+    gives.push_back(arguments_of(core::gives(function.graph)));
     core::for_each_graph(function.graph, [&](const core::Graph& graph) {
       for (const core::Node& node : graph.nodes()) {
         const bool calls = node.op == Op::call || node.op == Op::call_into;

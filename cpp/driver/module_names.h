@@ -18,6 +18,8 @@ struct ModuleNames {
   std::vector<std::string> functions;
   std::vector<std::string> callees;                   // what any of the functions calls of the host
   std::vector<std::vector<runtime::Argument>> gives;  // of the functions
+  // What functions of each type give; of a sum there are none.
+  std::vector<std::vector<runtime::Argument>> applied;
   int32_t type(std::string_view name) const;
   int32_t function(std::string_view name) const;
 };

@@ -31,7 +31,7 @@ class Words {
 };
 
 // What both kinds of calls begin with.
-HostCall given(Words& words, const Plan& program, State& state) {
+HostCall given(Words& words, const Plan& executed, State& state) {
   const Plan& plan = *state.frame.plan;
   const int32_t callee = words.one();
   const std::string& name = plan.callees[static_cast<size_t>(callee)];
@@ -47,9 +47,9 @@ HostCall given(Words& words, const Plan& program, State& state) {
   for (const int32_t s : words.list()) {
     state.call_numbers.push_back({plan.scalars[static_cast<size_t>(s)], state.scalar_argument(s)});
   }
-  const auto known = &plan == &program
+  const auto known = &plan == &executed
                          ? callee
-                         : std::ranges::find(program.callees, name) - program.callees.begin();
+                         : std::ranges::find(executed.callees, name) - executed.callees.begin();
   return {static_cast<int>(known), name, state.call_arrays, state.call_sizes, state.call_numbers};
 }
 
@@ -126,10 +126,10 @@ bool copy_anew(BufferView& view, HostCalls& host) {
 
 }  // namespace
 
-Outcome call_host(const Plan& program, const Instruction& instruction, HostCalls& host,
+Outcome call_host(const Plan& executed, const Instruction& instruction, HostCalls& host,
                   State& state) {
   Words words(state.frame.plan->pool.data() + instruction.operands);
-  const HostCall call = given(words, program, state);
+  const HostCall call = given(words, executed, state);
   Results results(state.call_results, static_cast<size_t>(words.one()), host);
   const auto places = words.list(), dtypes = words.list(), ranks = words.list();
   const auto is_expected = [&](size_t k, const BufferView& view) {
@@ -162,10 +162,10 @@ Outcome call_host(const Plan& program, const Instruction& instruction, HostCalls
   return Outcome::done;
 }
 
-Outcome call_host_into(const Plan& program, const Instruction& instruction, HostCalls& host,
+Outcome call_host_into(const Plan& executed, const Instruction& instruction, HostCalls& host,
                        State& state) {
   Words words(state.frame.plan->pool.data() + instruction.operands);
-  const HostCall call = given(words, program, state);
+  const HostCall call = given(words, executed, state);
   std::vector<BufferView>& into = state.call_results;
   into.clear();
   for (const int32_t b : words.list()) into.push_back(state.buffer(b));

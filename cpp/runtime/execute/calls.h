@@ -10,10 +10,10 @@ namespace dvm::runtime {
 
 // Each runs one instruction, before which nothing may be held back. Results that are not what the
 // Plan says give the call up; nothing that the function made is left behind then.
-// `program`: by whose numbers the host knows its functions.
-Outcome call_host(const Plan& program, const Instruction& instruction, HostCalls& host,
+// `executed`: by whose numbers the host knows its functions.
+Outcome call_host(const Plan& executed, const Instruction& instruction, HostCalls& host,
                   ExecutionContext::State& state);
-Outcome call_host_into(const Plan& program, const Instruction& instruction, HostCalls& host,
+Outcome call_host_into(const Plan& executed, const Instruction& instruction, HostCalls& host,
                        ExecutionContext::State& state);
 
 // If the last call of this context was given up because of a size that a host function gave: which
