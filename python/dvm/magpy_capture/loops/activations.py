@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dvm import _dvm, classes, reasons
-from dvm.magpy_capture.loops.recorded_loops import BLANK, loops_within
+from dvm.magpy_capture.loops.recorded_loops import BLANK, loops_within, variables_at
 from dvm.magpy_capture.path.spec import refuse
 from dvm.magpy_capture.registry import is_settled
 from dvm.magpy_capture.walk.callbacks import RESUMING
@@ -144,7 +144,7 @@ def _keys_of_settled(
 
 
 #: events whose result is something of the caller's that may go to an activation as it is found
-FINDS = ("attribute", "subscript", "unpack")
+FINDS = ("attribute", "next", "subscript", "unpack")
 
 
 def handed_nodes(recording: dict[str, Any], activations: list[Activation]) -> set[int]:
@@ -157,18 +157,23 @@ def handed_nodes(recording: dict[str, Any], activations: list[Activation]) -> se
         return set()
     events, nodes = recording["events"], recording["nodes"]
     begin, handed, used = recording.get("begin", 0), set(), {recording["result"]}
+    own: list[Event] = []
     for each in activations:
         given = each.given(recording)
         before = events[each.enter - 1]
         calls = before[0] == "call" and before[6] and not before[3]
         handed.update(given)
-        for number in range(begin, each.enter - calls):
-            used.update(events[number][2])
+        own += events[begin : each.enter - calls]
         if calls:
             used.update(node for node in before[2] if node not in given)
         begin = each.leave + 1
-    for number in range(begin, len(events)):
-        used.update(events[number][2])
+    own += events[begin:]
+    marks = [event for event in own if event[0] in ("header", "out")]
+    for event in own:
+        if event[0] not in ("header", "out"):
+            used.update(event[2])
+    for event in reversed(marks):
+        used.update(old for _, old, new in variables_at(event) if new in used)
     return {
         node
         for node in handed - used

@@ -33,7 +33,7 @@ from dvm.magpy_capture.path.recursion_policy import RecursionPolicy
 from dvm.magpy_capture.path.spec import NotCapturable, PathSpec, refuse
 from dvm.magpy_capture.path.varying import ValueHistory
 from dvm.magpy_capture.recording.findings import Findings
-from dvm.magpy_capture.values import Abstract, Host, Literal, Tensor, resolve
+from dvm.magpy_capture.values import Abstract, Host, Tensor, resolve
 
 if TYPE_CHECKING:
     import types
@@ -139,8 +139,10 @@ class Recursions(LoopPart, RecursionPolicy):
     def _check(self, function: types.FunctionType) -> None:
         """It finds all that was there before the path as that was, cells of its own too."""
         known = self.recorded.functions.get(id(function))
-        if known is None or (function.__closure__ and not isinstance(known, Literal)):
-            raise refuse(reasons.RECURSION_OUTSIDE, "cell")
+        if known is None:
+            raise refuse(reasons.RECURSION_OUTSIDE, "function")
+        if function.__closure__:
+            self.program.by_identity(known)
         changed = (
             getattr(value, "changed", False) and not is_open_list(value)
             for value in self.heap.reached.values()

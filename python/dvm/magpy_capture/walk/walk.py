@@ -119,6 +119,7 @@ class Walk(WalkPart):
         if not self.outputs.frames:
             self.own_line = at[1]
         self.callbacks.number += 1
+        self.heap.handed_on = MISSING  # of an event that runs a body, which is there now
         if self.record.dropped and not self.record.has_kept(operands):
             raise refuse(reasons.OBJECT_TELLS_END)
         if followed:
@@ -166,7 +167,7 @@ class Walk(WalkPart):
             self.recorded.value(node)
         seen = self.heap.handed_on = self.record.seen(result)
         try:
-            made: Abstract = handler(name, operands, keywords, result, False)
+            made = resolve(handler(name, operands, keywords, result, False))
         except HandedOn as found:
             return Host(found.register, seen)
         finally:
