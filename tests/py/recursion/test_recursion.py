@@ -122,6 +122,19 @@ def alternating(tree: Any, sign: int) -> int:
     return alternating(tree.left, -sign) + 2 * alternating(tree.right, sign)
 
 
+def leaves_of(tree: Any) -> list[Array]:
+    return [tree.x] if isinstance(tree, Leaf) else leaves_of(tree.left) + leaves_of(tree.right)
+
+
+def path_to(tree: Any, low: float) -> list[float]:
+    """Of sums, down to a leaf."""
+    if isinstance(tree, Leaf):
+        return [float(tree.x[0])]
+    found = path_to(tree.left, low) if low < 0 else path_to(tree.right, low)
+    found.append(found[-1] * 0.5 + low)
+    return found
+
+
 def rows(draw: random.Random) -> Array:
     return np.random.default_rng(draw.randrange(99)).random(3)
 
@@ -135,6 +148,8 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], Callable[[random.Random], tuple[An
     "depth": (deepest, lambda draw: (binary(draw, draw.randrange(1, 12)),), 3),
     "one by the other": (even, lambda draw: (draw.randrange(12),), 4),
     "two of itself": (fibonacci, lambda draw: (draw.randrange(9),), 3),
+    "leaves in a list": (leaves_of, lambda draw: (binary(draw, draw.randrange(1, 9)),), 3),
+    "a list that grows": (path_to, lambda draw: (binary(draw, 8), draw.uniform(-1, 1)), 4),
     "ints of both signs": (alternating, lambda draw: (binary(draw, draw.randrange(1, 12)), 1), 3),
 }
 
@@ -315,3 +330,29 @@ def test_ways_of_a_deep_tree_do_not_multiply() -> None:
     for leaf, depth in ((1, 3), (1.5, 3), (1, 40), (1.5, 40), (2, 39), (2.5, 39)):
         assert compiled(chain(leaf, depth)) == total(chain(leaf, depth))
     assert compiled.stats.captures <= 4
+
+
+def test_reports_tell_of_the_ways() -> None:
+    compiled = dvm.compile(encode)
+    many_shapes(compiled)
+    report = dvm.explain(compiled)(binary(random.Random(4), 4))
+    (known,) = report.recursions
+    assert known["rolled"]
+    assert known["ways"] == 2
+    assert "one body for all calls, which go 2 ways" in str(report)
+    assert "# function at" in compiled.inspect("graph")
+
+
+def test_reports_tell_why_each_shape_is_a_path() -> None:
+    @dvm.compile
+    def listed(tree: Any) -> list[Any]:
+        if isinstance(tree, Leaf):
+            return [tree.x]
+        return [x * 2 for x in listed(tree.left)] + listed(tree.right)
+
+    many_shapes(listed)
+    report = dvm.explain(listed)(binary(random.Random(4), 4))
+    (known,) = report.recursions
+    assert not known["rolled"]
+    assert known["reason"] == "a recursive function that returns a list that is looked through"
+    assert "each shape of its calls is another path" in str(report)

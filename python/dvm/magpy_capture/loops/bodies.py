@@ -37,7 +37,7 @@ LOOKS = frozenset(
 )
 EFFECTS = frozenset("commit at copyto set_item effect list tuple constant return".split())
 #: those with a result of their own
-MAKES = (FETCHES | COMPUTES | {"argument", "constant", "shape", "item", "iterate"}) - {"run"}
+MAKES = FETCHES | COMPUTES - {"run"} | set("argument constant invoke item iterate shape".split())
 
 
 @dataclass
@@ -285,7 +285,7 @@ def _is_new_list(step: tuple[Any, ...], made: dict[int, tuple[Any, ...]]) -> boo
     """Whether it makes a list that only the turn has."""
     if step[0] == "call":
         return function_of(made[step[2]]) in NEW_LISTS
-    return step[0] == "list" or (step[0] == "operator" and step[2] in ("+", "*"))
+    return step[0] in ("list", "invoke") or (step[0] == "operator" and step[2] in ("+", "*"))
 
 
 def effect(step: str) -> str:

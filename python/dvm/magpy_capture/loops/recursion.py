@@ -13,6 +13,7 @@ stays part of the path, as other calls are, until two calls have gone through it
 from __future__ import annotations
 
 import contextlib
+import functools
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -25,15 +26,16 @@ from dvm.magpy_capture.loops.activations import (
     shape_of,
     whole_shape_of,
 )
-from dvm.magpy_capture.loops.bodies import LoopBody
+from dvm.magpy_capture.loops.bodies import MAKES, LoopBody
 from dvm.magpy_capture.loops.histories import Given, LoopHistories, Rolled
 from dvm.magpy_capture.loops.layer import LoopPart
+from dvm.magpy_capture.loops.looks import NEW_LISTS, function_of
 from dvm.magpy_capture.objects.open_lists import is_open_list
 from dvm.magpy_capture.path.recursion_policy import RecursionPolicy
 from dvm.magpy_capture.path.spec import NotCapturable, PathSpec, refuse
 from dvm.magpy_capture.path.varying import ValueHistory
 from dvm.magpy_capture.recording.findings import Findings
-from dvm.magpy_capture.values import Abstract, Host, Tensor, resolve
+from dvm.magpy_capture.values import Abstract, Host, ListValue, Tensor, resolve
 
 if TYPE_CHECKING:
     import types
@@ -195,6 +197,9 @@ class Recursions(LoopPart, RecursionPolicy):
             raise NotCapturable(spec.reason, spec.reason_at)  # type: ignore[arg-type]
         body = LoopBody(refused=reasons.RECURSION_EFFECT)
         body.take_activation(spec.steps, parameters, self.known.bodies())
+        result = self.record.seen(activation.result(self.recording))
+        if type(result) is list and not _makes_list(spec.steps):
+            raise refuse(reasons.RECURSION_EFFECT, "returns a list that it was given")
         if not _dvm.add_way(rolled.loop, spec):
             raise refuse(reasons.RECURSION_EFFECT, "cannot be compiled")
         rolled.recorded |= spec.recorded
@@ -222,14 +227,38 @@ class Recursions(LoopPart, RecursionPolicy):
         for each in given:
             each.version = each.value.storage.version
         seen = self.record.seen(activation.result(self.recording))
-        return self.left_behind.told(activation.enter, name, made, seen, given, self._made_list)
+        made_list = functools.partial(self._made_list, activation, made)
+        return self.left_behind.told(activation.enter, name, made, seen, given, made_list)
 
     def _argument(self, place: int) -> int:
         return self.program.step("argument", place, key=("argument", place))
 
-    @staticmethod
-    def _made_list(_register: int, _seen: list[Any]) -> Abstract:
-        raise refuse(reasons.RECURSION_EFFECT, "returns a list")
+    def _made_list(
+        self, activation: Activation, made: int, register: int, seen: list[Any]
+    ) -> ListValue:
+        """A list that it has made: only the replay knows what is in it."""
+        if register != made:
+            raise refuse(reasons.RECURSION_EFFECT, "returns a list within a tuple")
+        self.program.guard_type(register, seen)
+
+        def load() -> list[Any]:
+            with self._giving_up(activation):
+                raise refuse(reasons.RECURSION_EFFECT, "returns a list that is looked through")
+
+        value = ListValue(object=seen)
+        value.open(register, load)
+        self.heap.remember(seen, value, register)
+        return value
+
+
+def _makes_list(steps: list[tuple[Any, ...]]) -> bool:
+    """Whether what the path returns is a list that it has made, if it is one."""
+    makers = {step[1]: step for step in steps if step[0] in MAKES}
+    _, returned = steps[-1]
+    name, _, *rest = makers[returned]
+    if name == "call":
+        return function_of(makers[rest[0]]) in NEW_LISTS
+    return name in ("list", "invoke") or (name == "operator" and rest[0] in ("+", "*"))
 
 
 __all__ = ["Recursions"]
