@@ -96,12 +96,12 @@ void bind_loop(py::module_& module) {
       .def("first", &capture::TurnNodes::first);
   module.def("shape_of_turn",
              [](const py::list& nodes, const py::list& events, py::ssize_t begin, py::ssize_t end,
-                const std::unordered_map<py::ssize_t, py::tuple>& rolled) {
+                const std::unordered_map<py::ssize_t, py::tuple>& rolled, const py::dict& called) {
                check_events(events, begin, end);
                capture::RolledLoops loops;
                for (const auto& [enter, variables] : rolled) loops[enter] = variables.ptr();
-               const capture::TurnShape shape =
-                   capture::shape_of_turn(nodes.ptr(), events.ptr(), begin, end, loops);
+               const capture::TurnShape shape = capture::shape_of_turn(
+                   nodes.ptr(), events.ptr(), begin, end, loops, called.ptr());
                py::set within;
                for (const int64_t each : shape.within) within.add(each);
                return py::make_tuple(shape.own, within);

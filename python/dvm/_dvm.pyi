@@ -528,9 +528,15 @@ class TurnNodes:  # what a turn of a recorded loop uses (cpp/capture/record/turn
     def is_inside(self, node: int) -> bool: ...
     def first(self, node: int) -> int: ...
 
-# own shape, and those of turns of the rolled loops within, which have these variables
+# own shape, and those of turns of the rolled loops within, which have these variables; called: of
+# activations that are steps, the first events and the last ones
 def shape_of_turn(
-    nodes: list[Any], events: list[Any], begin: int, end: int, rolled: dict[int, tuple[str, ...]]
+    nodes: list[Any],
+    events: list[Any],
+    begin: int,
+    end: int,
+    rolled: dict[int, tuple[str, ...]],
+    called: dict[int, int],
 ) -> tuple[int, set[int]]: ...
 
 # The recorder (cpp/capture/record/recorder.h). What recordings hold: cpp/core/graph/recording.def.

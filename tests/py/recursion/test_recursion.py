@@ -122,6 +122,21 @@ def alternating(tree: Any, sign: int) -> int:
     return alternating(tree.left, -sign) + 2 * alternating(tree.right, sign)
 
 
+def nested(lists: list[Any]) -> Array:
+    total = np.zeros(3)
+    for each in lists:
+        total = total + (nested(each) * 0.5 if isinstance(each, list) else each)
+    return total
+
+
+def lists(draw: random.Random, depth: int) -> list[Any]:
+    def one() -> Any:
+        deeper = depth > 0 and draw.random() < 0.4
+        return lists(draw, depth - 1) if deeper else np.full(3, draw.random())
+
+    return [one() for _ in range(draw.randrange(20))]
+
+
 def leaves_of(tree: Any) -> list[Array]:
     return [tree.x] if isinstance(tree, Leaf) else leaves_of(tree.left) + leaves_of(tree.right)
 
@@ -148,6 +163,7 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], Callable[[random.Random], tuple[An
     "depth": (deepest, lambda draw: (binary(draw, draw.randrange(1, 12)),), 3),
     "one by the other": (even, lambda draw: (draw.randrange(12),), 4),
     "two of itself": (fibonacci, lambda draw: (draw.randrange(9),), 3),
+    "nested lists": (nested, lambda draw: (lists(draw, 2),), 4),
     "leaves in a list": (leaves_of, lambda draw: (binary(draw, draw.randrange(1, 9)),), 3),
     "a list that grows": (path_to, lambda draw: (binary(draw, 8), draw.uniform(-1, 1)), 4),
     "ints of both signs": (alternating, lambda draw: (binary(draw, draw.randrange(1, 12)), 1), 3),

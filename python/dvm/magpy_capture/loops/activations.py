@@ -6,10 +6,11 @@ function. Its activations that are not within another one are the outermost.
 
 from __future__ import annotations
 
+import functools
 import inspect
 import types
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections import Counter
+from dataclasses import dataclass
 from typing import Any
 
 from dvm import _dvm, classes, reasons
@@ -26,17 +27,15 @@ class Activation:
     """A run of a Python function from its beginning to its return.
 
     enter, leave: its first and last event; those before and behind all of the recorded call.
-    within: those that it called, in order.
     is_outermost: whether no other one of its function is around it, but for the recorded call.
     """
 
     function: types.FunctionType
     enter: int
     leave: int = -1
-    within: list[Activation] = field(default_factory=list)
     is_outermost: bool = False
 
-    @property
+    @functools.cached_property
     def key(self) -> tuple[Any, ...]:
         """Equal for all activations that run the same code on the same variables around it."""
         cells = tuple(map(id, self.function.__closure__ or ()))
@@ -60,27 +59,17 @@ class Activation:
             return int(recording["result"])
         return int(recording["events"][self.leave][2][0])
 
-    def own_events(self, events: list[Event], key: tuple[Any, ...]) -> Iterator[Event]:
-        """Its events, but for those within further activations of that key."""
-        number = max(self.enter, 0)
-        for inner in self._inner(key):
-            yield from events[number : inner.enter + 1]
-            number = inner.leave
-        yield from events[number : self.leave + 1]
 
-    def _inner(self, key: tuple[Any, ...]) -> Iterator[Activation]:
-        for each in self.within:
-            if each.key == key:
-                yield each
-            else:
-                yield from each._inner(key)
-
-    def all_of(self, key: tuple[Any, ...]) -> Iterator[Activation]:
-        """It, if it is of that key, and all within it that are; the innermost first."""
-        for each in self.within:
-            yield from each.all_of(key)
-        if self.key == key:
-            yield self
+def within(recording: dict[str, Any], activation: Activation) -> list[Activation]:
+    """It, and all of its function that are within it; the innermost first."""
+    found = [
+        each
+        for each in recording["activations"]
+        if activation.enter <= each.enter
+        and each.leave <= activation.leave
+        and each.key == activation.key
+    ]
+    return sorted(found, key=lambda each: each.leave)
 
 
 def recursive_activations(
@@ -93,11 +82,13 @@ def recursive_activations(
     made = [] if recording["aborted"] else [root]
     refused: set[tuple[Any, ...]] = set()
     recursive: set[tuple[Any, ...]] = set()
+    opened = Counter([root.key])  # how many frames of each are open
     resumed = -2  # the last of the events that begin the body of a generator
     for number in recording["marks"]:
         kind, name, operands, *_ = events[number]
         if kind == "enter" and resumed != number - 1:  # else the frame is open already
-            frames.append(Activation(nodes[operands[-1]][4], number))
+            frames.append(begun := Activation(nodes[operands[-1]][4], number))
+            opened[begun.key] += 1
         elif kind in RESUMING:
             resumed = number
             frames.append(None)
@@ -108,12 +99,10 @@ def recursive_activations(
             if done is None:
                 continue
             done.leave = number
-            around = next((each for each in reversed(frames) if each is not None), root)
-            around.within.append(done)
-            keys = {each.key for each in frames[1:] if each is not None}
-            done.is_outermost = done.key not in keys
-            if not done.is_outermost or done.key == root.key:
+            opened[done.key] -= 1
+            if opened[done.key]:
                 recursive.add(done.key)
+            done.is_outermost = opened[done.key] == (done.key == root.key)
             if kind == "yields" or name or not operands:  # an exception, an end without an item
                 refused.add(done.key)
             made.append(done)
@@ -185,17 +174,21 @@ def handed_nodes(recording: dict[str, Any], activations: list[Activation]) -> se
     }
 
 
-def shape_of(recording: dict[str, Any], activation: Activation) -> int:
-    """Equal where they did the same with values of the same kinds, whatever those within did."""
-    own = list(activation.own_events(recording["events"], activation.key))
-    shape, _ = _dvm.shape_of_turn(recording["nodes"], own, 0, len(own), {})
+def shape_of(recording: dict[str, Any], activation: Activation, called: dict[int, int]) -> int:
+    """Equal where they did the same with values of the same kinds, whatever those within did.
+
+    called: of all activations of the function, their first and their last events.
+    """
+    begin, end = max(activation.enter, 0), min(activation.leave + 1, len(recording["events"]))
+    nodes, events = recording["nodes"], recording["events"]
+    shape, _ = _dvm.shape_of_turn(nodes, events, begin, end, {}, called)
     return shape
 
 
 def whole_shape_of(recording: dict[str, Any], activation: Activation) -> int:
     """The same with all that is within."""
     begin, end = max(activation.enter, 0), activation.leave
-    shape, _ = _dvm.shape_of_turn(recording["nodes"], recording["events"], begin, end, {})
+    shape, _ = _dvm.shape_of_turn(recording["nodes"], recording["events"], begin, end, {}, {})
     return shape
 
 
@@ -253,4 +246,5 @@ __all__ = [
     "recursive_activations",
     "shape_of",
     "whole_shape_of",
+    "within",
 ]

@@ -100,6 +100,11 @@ class RecursionHistory:
     at: Location = ("", 0)
 
     @property
+    def is_wanted(self) -> bool:
+        """Whether its activations are steps: two calls have gone through it in different ways."""
+        return self.reason is None and (self.rolled is not None or len(self.shapes) > 1)
+
+    @property
     def ways(self) -> int:
         """How many ways its activations go, as far as is known."""
         return 0 if self.rolled is None else len(_dvm.ways_of(self.rolled.loop))
@@ -135,6 +140,13 @@ class LoopHistories(dict[Any, LoopHistory]):
         if key not in self.recursions:
             self.recursions[key] = RecursionHistory((code.co_filename, code.co_firstlineno))
         return self.recursions[key]
+
+    def changed(self, rolled: Rolled) -> None:
+        """What its turns do is another thing: paths that hold the loop miss, in activations, too."""
+        _dvm.loop_changed(rolled.loop)
+        for each in self.recursions.values():
+            if each.rolled is not None:
+                each.rolled.shapes.clear()
 
     def bodies(self) -> dict[int, LoopBody]:
         """What turns of the loops that were rolled do, by the ids of these."""

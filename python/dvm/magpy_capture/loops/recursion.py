@@ -25,6 +25,7 @@ from dvm.magpy_capture.loops.activations import (
     recursive_activations,
     shape_of,
     whole_shape_of,
+    within,
 )
 from dvm.magpy_capture.loops.bodies import MAKES, LoopBody
 from dvm.magpy_capture.loops.histories import Given, LoopHistories, Rolled
@@ -88,8 +89,9 @@ class Recursions(LoopPart, RecursionPolicy):
         if known.reason is not None or not is_apart:
             return False
         is_long = activation.leave - activation.enter > MANY_EVENTS
-        many = sum(1 for _ in activation.all_of(activation.key)) > MANY_ACTIVATIONS
-        return known.rolled is not None or len(known.shapes) > 1 or is_long or many
+        if known.is_wanted or is_long:
+            return True
+        return len(within(self.recording, activation)) > MANY_ACTIVATIONS
 
     # ---- events
 
@@ -162,15 +164,18 @@ class Recursions(LoopPart, RecursionPolicy):
         if known.rolled is None:
             known.rolled = Rolled(_dvm.new_recursion(activation.parameters))
         rolled = known.rolled
-        every = list(activation.all_of(activation.key))
-        shapes = [shape_of(self.recording, each) for each in every]
+        every = within(self.recording, activation)
+        called = {each.enter: each.leave for each in every}
+        shapes = [shape_of(self.recording, each, called) for each in every]
         missed, before = _dvm.take_missed(rolled.loop), known.ways
         is_new = not rolled.shapes.issuperset(shapes)
-        for each, shape in zip(every, shapes, strict=True) if is_new or missed else ():
-            if is_new and shape in rolled.shapes:
-                continue
-            rolled.shapes.add(shape)
-            self._lower_way(each, rolled)
+        if missed and not is_new:  # to be equal in shape is not enough
+            rolled.shapes.clear()
+        while not rolled.shapes.issuperset(shapes):
+            for each, shape in zip(every, shapes, strict=True):
+                if shape not in rolled.shapes:
+                    rolled.shapes.add(shape)
+                    self._lower_way(each, rolled)
             if known.ways > MOST_WAYS:
                 raise refuse(reasons.RECURSION_WAYS, MOST_WAYS)
         if missed and not is_new and known.ways == before:

@@ -304,7 +304,7 @@ class Loops(LoopPart, LoopPolicy):
         for name in self._at_end(turns):
             if name not in turns.loop.variables:
                 raise refuse(reasons.LOOP_VARIABLE, name, "set by no turn")
-        if turns.count > MOST_WAYS and ways_shown(self.recording, turns) > MOST_WAYS:
+        if turns.count > MOST_WAYS and ways_shown(self.recording, turns, self._called) > MOST_WAYS:
             raise refuse(reasons.LOOP_WAYS, MOST_WAYS)
 
     def _lower_turns(self, turns: RecordedLoop, rolled: Rolled) -> None:
@@ -315,12 +315,12 @@ class Loops(LoopPart, LoopPolicy):
             lowered = self._lower_some(turns, rolled, missed)
         finally:  # some may have been added
             if rolled.body.state() != before:
-                _dvm.loop_changed(rolled.loop)
+                self.known.changed(rolled)
         # A turn that was missed, and does what another one did, will be missed again. Of a loop
         # within another one that says nothing: it was missed in one turn of that.
         stuck = not self._is_turn and missed >= 0 and lowered > 0 and self._ways() == ways
         if stuck or _dvm.loop_state(rolled.loop)["paths"] > MOST_WAYS:
-            _dvm.loop_changed(rolled.loop)
+            self.known.changed(rolled)
             raise refuse(reasons.LOOP_STUCK) if stuck else refuse(reasons.LOOP_WAYS, MOST_WAYS)
 
     def _lower_some(self, turns: RecordedLoop, rolled: Rolled, missed: int) -> int:
@@ -350,7 +350,14 @@ class Loops(LoopPart, LoopPolicy):
 
     def _shapes_of(self, turns: RecordedLoop, turn: int) -> set[int]:
         is_rolled = lambda loop: self.known[loop.key].rolled is not None  # noqa: E731
-        return shape_of(self.recording, turns, turn, is_rolled)
+        return shape_of(self.recording, turns, turn, is_rolled, self._called)
+
+    @property
+    def _called(self) -> dict[int, int]:
+        """Activations of recursive functions that are steps: their first and their last events."""
+        known = self.known.recursions
+        recorded = self.recording["activations"]
+        return {each.enter: each.leave for each in recorded if known[each.key].is_wanted}
 
     def _ways(self) -> int:
         """How many ways turns of all loops go, so far."""
