@@ -142,7 +142,7 @@ class LoopHistories(dict[Any, LoopHistory]):
         return self.recursions[key]
 
     def changed(self, rolled: Rolled) -> None:
-        """What its turns do is another thing: paths that hold the loop miss, in activations, too."""
+        """What its turns do is another thing: paths that hold the loop miss, activations, too."""
         _dvm.loop_changed(rolled.loop)
         for each in self.recursions.values():
             if each.rolled is not None:
