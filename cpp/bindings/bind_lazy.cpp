@@ -80,14 +80,14 @@ py::dict functions() {
   return all;
 }
 
-py::object last_flush() {
-  const Buffer& buffer = Buffer::of_this_thread();
-  if (buffer.last == nullptr) return py::none();
-  const std::shared_ptr<const lazy::Kernel> kernel = buffer.last;
+py::object told_of_last_flush() {
+  const lazy::LastFlush last = lazy::last_flush();
+  const std::shared_ptr<const lazy::Kernel>& kernel = last.kernel;
+  if (kernel == nullptr) return py::none();
   const core::Module module{kernel->graph};
   py::dict record = describe_graph(module, {}, kernel->compilation);
-  record["reason"] = buffer.last_reason;
-  record["sizes"] = buffer.last_sizes;
+  record["reason"] = last.reason;
+  record["sizes"] = last.sizes;
   record["kernels"] = kernel->compilation.graph.plan().regions.size();
   return record;
 }
@@ -138,7 +138,7 @@ void bind_lazy(py::module_& module) {
   module.def("lazy_flush", [](const char* reason) {
     if (!lazy::flush(Buffer::of_this_thread(), reason)) throw py::error_already_set();
   });
-  module.def("lazy_last_flush", last_flush);
+  module.def("lazy_last_flush", told_of_last_flush);
   module.def("lazy_compiled", [] { return lazy::compiled_count(); });
   module.def("lazy_forget", [] { lazy::forget_compiled(); });
 }

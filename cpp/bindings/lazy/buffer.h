@@ -5,18 +5,14 @@
 // is guarded by the GIL. A flush, which may let other threads run, takes the nodes out first.
 #pragma once
 
-#include <memory>
-#include <string>
 #include <vector>
 
 #include "capture/py.h"
-#include "capture/replay/array_host.h"
 #include "core/graph/graph.h"
 
 namespace dvm::bindings::lazy {
 
 struct Array;
-struct Kernel;  // what a flush compiled (flush.h)
 
 // `leaf`: an array with a value. `number`: one of Python's, whose value is no part of what is
 // compiled. `expand` and `squeeze` put in and take out axes of size 1.
@@ -79,17 +75,6 @@ class Buffer {
   void drop_if_free(int32_t node);
 
   std::vector<Node> nodes_;
-
- public:
-  // The last flush, and scratch memory of the one that is running.
-  std::shared_ptr<const Kernel> last;
-  std::string last_reason;
-  std::vector<int64_t> last_sizes;
-  std::string key;
-  std::vector<int64_t> sizes;
-  std::vector<runtime::BufferView> inputs, results;
-  std::vector<core::Scalar> scalars;
-  std::vector<capture::ValueSlot> slots;
 };
 
 // The object of Python's. One with a value may be a leaf of a buffer: (buffer, node) is a hint

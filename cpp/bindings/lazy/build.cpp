@@ -1,6 +1,7 @@
 #include "bindings/lazy/build.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace dvm::bindings::lazy {
 
@@ -84,13 +85,17 @@ class Builder {
     return graph_.elementwise(node.form.op, {operands, count});
   }
 
+  // An op of the Graph reduces neighbouring axes; others follow in a step of their own.
   core::Value reduce(const Node& node) {
-    std::vector<int> axes;
-    for (int d = 0; d < core::kMaxRank; ++d) {
-      if ((node.form.axes >> d & 1U) != 0) axes.push_back(d);
+    core::Value a = converted(operand(node, 0), node.form.computes);
+    std::vector<int> run;
+    for (int d = 0; d <= core::kMaxRank; ++d) {
+      if (d < core::kMaxRank && (node.form.axes >> d & 1U) != 0) {
+        run.push_back(d);
+      } else if (!run.empty()) {
+        a = graph_.reduce(node.form.op, a, std::exchange(run, {}));
+      }
     }
-    const core::Value a =
-        graph_.reduce(node.form.op, converted(operand(node, 0), node.form.computes), axes);
     return (node.form.axes & kKeepsAxes) != 0 ? a : reshaped(a, node);
   }
 

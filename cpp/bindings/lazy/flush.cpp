@@ -9,6 +9,7 @@
 #include "bindings/errors.h"
 #include "bindings/lazy/build.h"
 #include "capture/numpy/numpy_api.h"
+#include "capture/replay/array_host.h"
 
 namespace dvm::bindings::lazy {
 
@@ -25,6 +26,17 @@ std::unordered_map<std::string, std::shared_ptr<const Kernel>>& kernels() {
   return *made;
 }
 int64_t g_compiled = 0;
+
+// Of the thread that computes; two may compute what came from one buffer.
+struct Scratch {
+  std::vector<Node> nodes;
+  std::string key;
+  std::vector<int64_t> sizes;
+  std::vector<runtime::BufferView> inputs, results;
+  std::vector<core::Scalar> scalars;
+};
+thread_local Scratch t_scratch;
+thread_local LastFlush t_last;
 
 class Host final : public capture::ArrayHost {
  public:
@@ -49,6 +61,7 @@ class Host final : public capture::ArrayHost {
 class Flight {
  public:
   explicit Flight(Buffer& buffer) : buffer_(buffer) {
+    nodes_.clear();
     nodes_.swap(buffer.nodes_);
     renumber();
   }
@@ -65,30 +78,32 @@ class Flight {
   bool compute() {
     write_key();
     std::shared_ptr<const Kernel> kernel;
-    if (const auto found = kernels().find(buffer_.key); found != kernels().end()) {
+    if (const auto found = kernels().find(t_scratch.key); found != kernels().end()) {
       kernel = found->second;
     } else {
-      core::Graph graph = build(nodes_, buffer_.sizes);
+      core::Graph graph = build(nodes_, t_scratch.sizes);
       driver::Compilation compilation = driver::compile(graph, {});
       kernel = std::make_shared<const Kernel>(std::move(graph), std::move(compilation));
       if (kernels().size() >= kMostKernels) kernels().clear();
-      kernels().emplace(buffer_.key, kernel);
+      kernels().emplace(t_scratch.key, kernel);
       ++g_compiled;
     }
-    buffer_.last = kernel;
-    buffer_.last_sizes = buffer_.sizes;
+    t_last.kernel = kernel;
+    t_last.sizes = t_scratch.sizes;
     return run(*kernel);
   }
 
-  // As before: the arrays are pending again.
+  // As before: the arrays are pending again, behind what was recorded meanwhile.
   void give_up() {
-    int32_t at = 0;
+    const int32_t before = buffer_.size();
     for (Node& node : nodes_) {
       if (node.owner != nullptr && !node.owner->is_pending()) node.owner = nullptr;
-      if (node.owner != nullptr) node.owner->node = at;
-      ++at;
+      if (node.owner != nullptr) node.owner->node = buffer_.size();
+      for (int32_t& operand : node.form.operands) {
+        if (operand >= 0) operand += before;
+      }
+      buffer_.nodes_.push_back(node);
     }
-    buffer_.nodes_.swap(nodes_);
     leaves_.clear();
   }
 
@@ -117,8 +132,8 @@ class Flight {
 
   // Of the sizes only which are 1, and which are the same.
   void write_key() {
-    std::string& key = buffer_.key;
-    std::vector<int64_t>& sizes = buffer_.sizes;
+    std::string& key = t_scratch.key;
+    std::vector<int64_t>& sizes = t_scratch.sizes;
     key.clear();
     sizes.clear();
     for (const Node& node : nodes_) {
@@ -141,20 +156,19 @@ class Flight {
 
   bool run(const Kernel& kernel) {
     const runtime::CompiledGraph& graph = kernel.compilation.graph;
-    std::vector<runtime::BufferView>&inputs = buffer_.inputs, &results = buffer_.results;
+    std::vector<runtime::BufferView>&inputs = t_scratch.inputs, &results = t_scratch.results;
     inputs.clear();
-    buffer_.scalars.clear();
+    t_scratch.scalars.clear();
     for (const Node& node : nodes_) {
-      if (node.form.kind == Kind::number) buffer_.scalars.push_back(node.number);
+      if (node.form.kind == Kind::number) t_scratch.scalars.push_back(node.number);
       if (node.form.kind != Kind::leaf) continue;
       capture::view_into(reinterpret_cast<PyArrayObject*>(node.leaf), node.form.dtype,
                          inputs.emplace_back());
     }
     results.assign(outputs_.size(), {});
-    buffer_.slots.resize(outputs_.size());
-    Host host(*capture::libraries().front(), buffer_.slots, 0);
+    Host host(*capture::libraries().front(), {}, 0);
     runtime::BorrowedContext context;
-    const runtime::Outcome outcome = graph.run(host, inputs, buffer_.scalars, results, *context);
+    const runtime::Outcome outcome = graph.run(host, inputs, t_scratch.scalars, results, *context);
     if (outcome == runtime::Outcome::host_error) return false;
     if (outcome != runtime::Outcome::done) {
       PyErr_NoMemory();
@@ -175,7 +189,7 @@ class Flight {
   }
 
   Buffer& buffer_;
-  std::vector<Node> nodes_;
+  std::vector<Node>& nodes_ = t_scratch.nodes;
   std::vector<Array*> outputs_;
   std::vector<PyObject*> leaves_;
 };
@@ -201,7 +215,7 @@ bool flush(Buffer& buffer, const char* reason) {
     } catch (const std::exception& error) {
       raise(error);
     }
-    buffer.last_reason = reason;
+    t_last.reason = reason;
     if (!done) flight.give_up();
     return done;
   } catch (const std::exception& error) {
@@ -214,6 +228,8 @@ PyObject* value_of(Array* array, const char* reason) {
   if (array->is_pending() && !flush(*array->buffer, reason)) return nullptr;
   return array->value;
 }
+
+const LastFlush& last_flush() { return t_last; }
 
 int64_t compiled_count() { return g_compiled; }
 

@@ -1,6 +1,10 @@
 // Computes what is pending: all of a buffer that the program still has, as one graph.
 #pragma once
 
+#include <memory>
+#include <string>
+#include <vector>
+
 #include "bindings/lazy/buffer.h"
 #include "driver/compile.h"
 
@@ -11,6 +15,14 @@ struct Kernel {
   core::Graph graph;
   driver::Compilation compilation;
 };
+
+// What a thread computed last.
+struct LastFlush {
+  std::shared_ptr<const Kernel> kernel;  // none: nothing yet
+  std::string reason;
+  std::vector<int64_t> sizes;  // of the graph's symbols
+};
+const LastFlush& last_flush();
 
 // The array of NumPy's that it stands for, which is computed if it has to be. Borrowed; null: a
 // Python error is set. `reason`: what needs it, a literal.

@@ -32,7 +32,6 @@ take = through_numpy(np.take)
 unique_all = through_numpy(np.unique_all)
 unique_counts = through_numpy(np.unique_counts)
 unique_inverse = through_numpy(np.unique_inverse)
-unique_values = through_numpy(np.unique_values)
 
 _take_along_axis = through_numpy(np.take_along_axis)
 _searchsorted = through_numpy(np.searchsorted)
@@ -67,3 +66,9 @@ def argsort(x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool
     # Equal elements keep their order: both the array and the places found in it are reversed.
     found = np.flip(np.argsort(np.flip(x, axis=axis), axis=axis, kind=_kind(stable)), axis=axis)
     return x.shape[axis] - 1 - found
+
+
+@through_numpy
+def unique_values(x: Any, /) -> Any:
+    """Return each element once, in order, as all callers expect. Each NaN is one of its own."""
+    return np.unique(x, equal_nan=False)
