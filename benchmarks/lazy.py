@@ -3,8 +3,8 @@
     .venv/bin/python -m benchmarks.lazy [--rounds 31] [--sizes 16 1000 100000 1000000]
 
 The script is written for the array API and runs on both. Its 30 operations are elementwise ones and
-reductions, and four of its lines ask the data which way to go. Printed are medians of calls in turns,
-and what an operation costs that is recorded and never needed.
+reductions, and three of its lines ask the data which way to go. Printed are medians of calls in
+turns, and what an operation costs that is recorded and never needed.
 """
 
 from __future__ import annotations

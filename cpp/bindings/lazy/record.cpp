@@ -49,14 +49,22 @@ bool fits(const Operand& operand, DType dtype) {
 }
 
 // What the operation computes in, where its operands promote to `dtype`; none: NumPy's, with a rule
-// of its own for small integers, or an error.
-std::optional<DType> computes_in(Op op, DType dtype) {
+// of its own for small integers, or an error. Integers become the float that holds each of them.
+std::optional<DType> computes_in(Op op, DType dtype, std::span<const Operand> operands) {
   const core::ElementwiseInfo* row = core::elementwise_info(op);
   if (row == nullptr || core::allows(row->operands, dtype)) return dtype;
   if (row->operands != core::OperandRule::floating) return {};
-  if (op == Op::div || core::byte_size(dtype) >= 4) return DType::f64;
-  if (core::byte_size(dtype) == 2) return DType::f32;
-  return {};
+  if (op == Op::div) return DType::f64;
+  int bytes = 0;
+  bool are_all_bools = true;
+  for (const Operand& operand : operands) {
+    if (operand.weak != Weak::none) continue;
+    bytes = std::max(bytes, core::byte_size(operand.dtype));
+    are_all_bools &= operand.dtype == DType::boolean;
+  }
+  if (are_all_bools) bytes = core::byte_size(dtype);  // with an int of Python's they are as large
+  if (bytes >= 4) return DType::f64;
+  return bytes == 2 ? std::optional(DType::f32) : std::nullopt;
 }
 
 DType result_of(Op op, DType computes) {
@@ -157,7 +165,7 @@ PyObject* elementwise(Op op, std::span<PyObject* const> given) {
       *dtype != DType::boolean) {
     return elementwise(Op::square, given.first(1));
   }
-  const std::optional<DType> computes = computes_in(op, *dtype);
+  const std::optional<DType> computes = computes_in(op, *dtype, all);
   if (!computes || is_power_of_integers(op, *dtype, operands[count - 1])) return numpy();
   Node node{.form = {.kind = Kind::elementwise,
                      .op = op,

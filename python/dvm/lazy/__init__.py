@@ -15,7 +15,6 @@ from dvm.lazy import (
     creation,
     dtypes,
     elementwise,
-    fft,
     linalg,
     reductions,
     searching,
@@ -53,3 +52,16 @@ __all__ = [
 ]
 for _part in (creation, dtypes, elementwise, reductions, searching, shapes):
     __all__ += _part.__all__
+
+
+def __getattr__(name: str) -> object:
+    # As NumPy's own, which `import numpy` does not bring in.
+    if name == "fft":
+        import dvm.lazy.fft
+
+        return dvm.lazy.fft
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return [*globals(), "fft"]

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable
 from typing import Any
 
+import hypothesis
 import numpy as np
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
@@ -15,7 +18,16 @@ NUMERIC = (*REAL, *FLOATS)
 DTYPES = ("bool", *NUMERIC, *COMPLEX)
 SPECIAL = (0.0, -0.0, 1.0, -1.0, 0.5, 1.5, 2.5, -7.25, np.inf, -np.inf, np.nan, 1e30, -1e-30)
 
+#: for each test, for there are many
+EXAMPLES = int(os.environ.get("LAZY_EXAMPLES", "20"))
+
 SHAPES = hnp.array_shapes(min_dims=0, max_dims=3, min_side=0, max_side=4)
+
+
+def given(**strategies: Any) -> Callable[..., Any]:
+    """As Hypothesis has it, with few examples."""
+    few = hypothesis.settings(max_examples=EXAMPLES)
+    return lambda test: few(hypothesis.given(**strategies)(test))
 
 
 def elements(dtype: np.dtype[Any]) -> st.SearchStrategy[Any]:

@@ -7,7 +7,6 @@ import pickle
 
 import numpy as np
 import pytest
-from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
@@ -15,7 +14,7 @@ import dvm
 import dvm.lazy as xp
 
 from .comparing import assert_same, check
-from .samples import NUMERIC, arrays
+from .samples import NUMERIC, arrays, given
 
 
 def test_a_copy_is_made_of_what_others_may_write_to():

@@ -4,12 +4,11 @@ import operator
 
 import numpy as np
 import pytest
-from hypothesis import given
 
 import dvm.lazy as xp
 
 from .comparing import check
-from .samples import DTYPES, FLOATS, arrays, pairs
+from .samples import DTYPES, FLOATS, arrays, given, pairs
 
 UNARY = [
     "abs",

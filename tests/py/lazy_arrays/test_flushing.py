@@ -6,7 +6,6 @@ import weakref
 
 import numpy as np
 import pytest
-from hypothesis import given
 from hypothesis import strategies as st
 
 import dvm
@@ -14,6 +13,7 @@ import dvm.lazy as xp
 from dvm import _dvm
 
 from .comparing import assert_same
+from .samples import given
 
 
 def reason():
@@ -34,7 +34,7 @@ def reason():
         (lambda x: x[...], "an index"),
         (xp.nonzero, "nonzero"),
         (xp.unique_values, "unique_values"),
-        (lambda x: dvm.flush(), "flush()"),
+        (lambda _: dvm.flush(), "flush()"),
     ],
 )
 def test_what_needs_a_value_is_told(needs, told):
@@ -110,6 +110,21 @@ def test_a_buffer_is_computed_when_it_is_full():
     kept = [dvm.asarray(np.zeros(2)) + k for k in range(300)]
     assert reason() == "size limit"
     assert [float(v[0]) for v in kept] == list(range(300))
+
+
+def test_what_does_not_fit_into_memory_is_told_until_it_is_dropped():
+    line = np.broadcast_to(np.ones(1), (10**8,))
+    column, row = (dvm.asarray(a, copy=False) for a in (line[:, None], line[None]))
+    large = column + row
+    small = dvm.asarray([1.0]) + 1
+    for _ in range(2):
+        with pytest.raises(MemoryError):
+            float(small[0])
+        with pytest.raises(MemoryError):
+            repr(large)
+    assert large.is_pending
+    del large
+    assert float(small[0]) == 2
 
 
 def test_a_flush_is_explained():
@@ -209,9 +224,6 @@ def test_programs_of_any_operations(steps, sizes):
                 return a @ m.permute_dims(a, (1, 0)) * 0.1 if a.ndim == 2 else a
             case "cast":
                 return m.astype(m.astype(a, np.dtype("float32")), np.dtype("float64"))
-        return make_new(a, b, m)
-
-    def make_new(a, b, m):
         return m.zeros_like(a) + 1.5
 
     for made, wanted in zip(run(dvm.asarray, xp), run(np.array, np), strict=True):

@@ -1,7 +1,7 @@
-"""Libraries that take any arrays of the standard: SciPy, scikit-learn, array-api-compat and -strict.
+"""Libraries that take any arrays of the standard, such as SciPy and scikit-learn.
 
-What each gives of lazy arrays is lazy, and is what it gives of NumPy's. SciPy reads the setting when
-it is imported, so all of them run in a process of their own.
+What each gives of lazy arrays is lazy, and is what it gives of NumPy's. SciPy reads the setting
+when it is imported, so all of them run in a process of their own.
 """
 
 import pytest
@@ -27,7 +27,8 @@ def check(name, f):
         made, wanted = f(*map(dvm.asarray, (X, labels, target))), f(X, labels, target)
     if not isinstance(made, NUMBERS):
         assert type(made) is dvm.lazy.Array, (name, type(made))
-    np.testing.assert_allclose(np.asarray(made), np.asarray(wanted), rtol=1e-6, atol=1e-8, err_msg=name)
+    made, wanted = np.asarray(made), np.asarray(wanted)
+    np.testing.assert_allclose(made, wanted, rtol=1e-6, atol=1e-8, err_msg=name)
 """
 
 SCIPY = """
@@ -54,7 +55,8 @@ check("convolve", lambda x, y, t: scipy.signal.convolve(x[:, 0], x[:5, 1]))
 check("gaussian_filter", lambda x, y, t: scipy.ndimage.gaussian_filter(x, 1))
 check("whiten", lambda x, y, t: scipy.cluster.vq.whiten(x))
 check("trapezoid", lambda x, y, t: scipy.integrate.trapezoid(x, axis=0))
-check("derivative", lambda x, y, t: scipy.differentiate.derivative(lambda v: v * v * v, x[:4, 0]).df)
+check("derivative", lambda x, y, t: scipy.differentiate.derivative(
+    lambda v: v * v * v, x[:4, 0]).df)
 check("find_root", lambda x, y, t: scipy.optimize.elementwise.find_root(
     lambda v: v**3 - 2, (x[:3, 0] * 0, x[:3, 0] * 0 + 3)).x)
 """

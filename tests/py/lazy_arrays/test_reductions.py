@@ -2,14 +2,13 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
 from hypothesis import strategies as st
 
 import dvm
 import dvm.lazy as xp
 
 from .comparing import check
-from .samples import DTYPES, FLOATS, NUMERIC, arrays
+from .samples import DTYPES, FLOATS, NUMERIC, arrays, given
 
 
 @st.composite
