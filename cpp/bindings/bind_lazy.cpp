@@ -5,6 +5,7 @@
 #include "bindings/lazy/array_type.h"
 #include "bindings/lazy/flush.h"
 #include "bindings/lazy/record.h"
+#include "bindings/lazy/values.h"
 #include "bindings/reports.h"
 #include "core/ops/elementwise.h"
 
@@ -50,6 +51,16 @@ PyObject* call_product(PyObject*, PyObject* const* given, Py_ssize_t count) {
   if (count == 2) return lazy::product(given[0], given[1]);
   PyErr_SetString(PyExc_TypeError, "a product takes two arrays");
   return nullptr;
+}
+
+// (object, what needs values)
+PyObject* call_unwrapped(PyObject*, PyObject* const* given, Py_ssize_t count) {
+  const char* reason = count == 2 ? PyUnicode_AsUTF8(given[1]) : "";
+  return reason == nullptr ? nullptr : lazy::unwrapped(given[0], reason).release();
+}
+
+PyObject* call_wrapped(PyObject*, PyObject* const* given, Py_ssize_t) {
+  return lazy::wrapped(given[0]).release();
 }
 
 using Function = PyObject* (*)(PyObject*, PyObject* const*, Py_ssize_t);
@@ -100,15 +111,8 @@ void bind_lazy(py::module_& module) {
   module.attr("lazy_functions") = functions();
   module.def("lazy_through_numpy",
              [](py::object function) { lazy::g_through_numpy = function.release().ptr(); });
-  module.def("lazy_wrap", [](py::handle value) {
-    auto behaved = stolen(PyArray_FROM_OF(value.ptr(), NPY_ARRAY_ALIGNED | NPY_ARRAY_NOTSWAPPED));
-    return stolen(lazy::wrap(behaved.ptr()));
-  });
-  module.def("lazy_value", [](py::handle array, const char* reason) {
-    PyObject* value = lazy::value_of(as_array(array.ptr()), reason);
-    if (value == nullptr) throw py::error_already_set();
-    return py::reinterpret_borrow<py::object>(value);
-  });
+  module.attr("lazy_wrapped") = builtin("lazy_wrapped", call_wrapped, py::none());
+  module.attr("lazy_unwrapped") = builtin("lazy_unwrapped", call_unwrapped, py::none());
   module.def("lazy_become", [](py::handle array, py::object value) {
     auto* to = as_array(array.ptr());
     if (lazy::value_of(to, "an assignment") == nullptr) throw py::error_already_set();

@@ -7,6 +7,7 @@
 
 #include "bindings/lazy/flush.h"
 #include "bindings/lazy/record.h"
+#include "bindings/lazy/values.h"
 
 namespace dvm::bindings::lazy {
 
@@ -158,6 +159,7 @@ PyType_Slot g_slots[] = {{Py_tp_dealloc, slot(destroy)},
                          {Py_tp_richcompare, slot(compare)},
                          {Py_tp_hash, slot(PyObject_HashNotImplemented)},
                          {Py_mp_length, slot(length)},
+                         {Py_mp_subscript, slot(item)},
                          {Py_nb_add, slot(binary<Op::add>)},
                          {Py_nb_subtract, slot(binary<Op::sub>)},
                          {Py_nb_multiply, slot(binary<Op::mul>)},

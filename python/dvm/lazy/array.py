@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from types import EllipsisType, ModuleType
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 
 from dvm import _dvm
 from dvm.lazy import shapes
-from dvm.lazy.door import Array, unwrapped, value, wrapped
+from dvm.lazy.door import Array, unwrapped, value
 
 
 def read_only(array: Array, reason: str) -> np.ndarray[Any, Any]:
@@ -32,15 +32,6 @@ class Methods:
         if api_version not in (None, *dvm.lazy.API_VERSIONS):
             raise ValueError(f"dvm.lazy is of version 2024.12 of the standard, not {api_version}")
         return dvm.lazy
-
-    def __getitem__(self: Any, key: Any) -> Any:
-        if self.is_pending:
-            inserted = _only_new_axes(key, self.ndim)
-            if inserted is not None:
-                view = _dvm.lazy_expand(self, inserted)
-                if view is not None:
-                    return view
-        return wrapped(value(self, "an index")[unwrapped(key, "an index")])
 
     def __setitem__(self: Any, key: Any, item: Any) -> None:
         key, item = unwrapped(key, "an index"), unwrapped(item, "an assignment")
@@ -127,26 +118,6 @@ class Methods:
     def mT(self: Any) -> Any:  # noqa: N802
         """The transposes of the matrices in the last two axes."""
         return shapes.matrix_transpose(self)
-
-
-def _only_new_axes(key: Any, rank: int) -> int | None:
-    """Return which axes of `array[key]` are new, as bits, if it is all of the array."""
-    keys = key if type(key) is tuple else (key,)
-    new = sum(1 for part in keys if part is None)
-    if new == 0:
-        return None
-    bits, place = 0, 0
-    for part in keys:
-        if part is None:
-            bits |= 1 << place
-            place += 1
-        elif isinstance(part, EllipsisType):
-            place += rank - (len(keys) - new - 1)
-        elif type(part) is slice and (part.start, part.stop, part.step) == (None, None, None):
-            place += 1
-        else:
-            return None
-    return bits
 
 
 def attach() -> None:

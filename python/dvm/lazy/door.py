@@ -16,41 +16,17 @@ from dvm import _dvm
 Array = _dvm.LazyArray
 
 
+#: An object of NumPy's as a lazy one; of tuples and lists what is in them.
+wrapped = _dvm.lazy_wrapped
+#: An object with values in place of lazy arrays, which nobody may write to; `last_flush` tells the
+#: reason. It looks into tuples, lists, dicts and slices.
+unwrapped = _dvm.lazy_unwrapped
+
+
 def value(array: Array, reason: str) -> np.ndarray[Any, Any]:
-    """Return what it holds, which nobody may write to. `reason` is told by `last_flush`."""
-    return _dvm.lazy_value(array, reason)
-
-
-def unwrapped(given: Any, reason: str) -> Any:
-    """Return it with values in place of lazy arrays, in tuples, lists and dicts, too."""
-    if type(given) is Array:
-        return _dvm.lazy_value(given, reason)
-    if type(given) is tuple or type(given) is list:
-        return type(given)([unwrapped(item, reason) for item in given])
-    if type(given) is dict:
-        return {key: unwrapped(item, reason) for key, item in given.items()}
-    if type(given) is slice:
-        return slice(
-            unwrapped(given.start, reason),
-            unwrapped(given.stop, reason),
-            unwrapped(given.step, reason),
-        )
-    return given
-
-
-def wrapped(made: Any) -> Any:
-    """Return it with lazy arrays in place of NumPy's arrays and scalars."""
-    if isinstance(made, np.ndarray):
-        return _dvm.lazy_wrap(made)
-    if isinstance(made, np.generic):
-        return _dvm.lazy_wrap(np.asarray(made))
-    if isinstance(made, tuple):
-        items = [wrapped(item) for item in made]
-        # The named tuples of unique_all, eigh and the like stay what they are.
-        return type(made)(*items) if hasattr(made, "_fields") else tuple(items)
-    if isinstance(made, list):
-        return [wrapped(item) for item in made]
-    return made
+    """Return what it holds."""
+    held: np.ndarray[Any, Any] = unwrapped(array, reason)
+    return held
 
 
 def through_numpy(function: Callable[..., Any]) -> Callable[..., Any]:
