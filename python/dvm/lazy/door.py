@@ -1,7 +1,7 @@
 """The one way to NumPy: for what the core has no operation for, and for what it refuses.
 
 The arguments are computed, NumPy's function is called on their values, and arrays among what it
-gives are lazy arrays again. So its errors and rules are NumPy's own.
+gives are lazy arrays again. So its errors, warnings and rules are NumPy's own.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ import numpy as np
 from dvm import _dvm
 
 Array = _dvm.LazyArray
-
 
 #: An object of NumPy's as a lazy one; of tuples and lists what is in them.
 wrapped = _dvm.lazy_wrapped
@@ -34,8 +33,7 @@ def through_numpy(function: Callable[..., Any]) -> Callable[..., Any]:
     reason = function.__name__
 
     def call(*arguments: Any, **keywords: Any) -> Any:
-        with np.errstate(all="ignore"):
-            return wrapped(function(*unwrapped(arguments, reason), **unwrapped(keywords, reason)))
+        return wrapped(function(*unwrapped(arguments, reason), **unwrapped(keywords, reason)))
 
     call.__name__ = call.__qualname__ = reason
     call.__doc__ = f"Compute what is pending of the arguments, and call `numpy.{reason}` on them."
