@@ -91,7 +91,7 @@ def _turns(
         if not re.search(rf" = loop .*# {re.escape(at)}$", lines, re.M):
             continue
         shown.add(id(known))
-        ways = _dvm.loop_paths(known.rolled.loop)
+        ways = _dvm.ways_of(known.rolled.loop)
         for number, way in enumerate(ways):
             for graph in GRAPH.findall(way["graph"]) if not way["reason"] else ():
                 text = _stage_text(compiled, graph, stage, known.rolled.recorded[graph])

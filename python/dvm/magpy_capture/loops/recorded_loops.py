@@ -340,6 +340,9 @@ def turn_recording(recording: dict[str, Any], turns: RecordedLoop, turn: int) ->
         "variables": len(loop.variables),
         "layouts": [each for each in recording["layouts"] if begin <= each < end],
         "loops": loops_within(recording, begin, end),
+        "activations": [
+            each for each in recording["activations"] if begin <= each.enter and each.leave < end
+        ],
         "snapshots": snapshots,
         "result": len(nodes) - 1,
         "aborted": "",
