@@ -17,7 +17,7 @@ pip := $(venv)/pip install --quiet
 sources := $(shell find CMakeLists.txt cmake cpp pyproject.toml python \
   -name __pycache__ -prune -o ! -name '*.so' -print)
 
-.PHONY: help demo demo-torch test test-ops test-torch bench bench-ops bench-nimble docs lint lint-quick size wheel clean
+.PHONY: help demo demo-torch test test-long test-ops test-torch bench bench-ops bench-nimble docs lint lint-quick size wheel clean
 help: ## list these commands
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 20
 
@@ -33,6 +33,10 @@ test: lint-quick .venv/installed .venv/extra-test | apt-test ## check style and 
 	cmake --build --preset $(PRESET)
 	ctest --preset $(PRESET)
 	$(venv)/pytest -n auto
+
+# What of each kind of case `make test` takes a sample of (tests/py/whole.py).
+test-long: .venv/installed .venv/extra-test ## run the Python tests with all of their cases (hours)
+	DVM_TEST_WHOLE=1 $(venv)/pytest -n auto
 
 # One process, so that the last test can tell of all the others.
 test-ops: .venv/installed .venv/extra-test ## run PyTorch's database of operators through the backend (a quarter of an hour)

@@ -1,5 +1,6 @@
 """What every Python test shares: reproducible property tests and a fresh interpreter."""
 
+import gc
 import os
 import signal
 import subprocess
@@ -23,6 +24,12 @@ os.environ["DVM_VERIFY"] = "1"
 settings.register_profile("desk", deadline=None)
 settings.register_profile("ci", deadline=None, derandomize=True)
 settings.load_profile("ci" if os.environ.get("CI") else "desk")
+
+
+def pytest_collection_finish() -> None:
+    """What modules hold stays: a collection that looks at all of PyTorch takes half a second."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True)

@@ -16,6 +16,7 @@ import pytest
 
 import dvm
 from dvm import _dvm
+from whole import WHOLE
 
 Array = np.ndarray[Any, Any]
 
@@ -267,8 +268,24 @@ def check(f: dvm.Compiled[..., Any], function: Function, label: str, args: Any) 
                 raise AssertionError(f"{label}, against the reference: {difference}") from None
 
 
-@pytest.mark.parametrize("target", _dvm.target_names)
-@pytest.mark.parametrize("function", FUNCTIONS, ids=lambda f: f.call.__name__)
+# The simulated targets are one code and differ in the number of their cores: each gets some of the
+# functions, each function one of them.
+CPU, *SIMULATED = _dvm.target_names
+MATRIX = [
+    *((function, CPU) for function in FUNCTIONS),
+    *(
+        (function, target)
+        for k, function in enumerate(FUNCTIONS)
+        for target in (SIMULATED if WHOLE else [SIMULATED[k % len(SIMULATED)]])
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("function", "target"),
+    MATRIX,
+    ids=[f"{function.call.__name__}-{target}" for function, target in MATRIX],
+)
 def test_matrix(function: Function, target: str) -> None:
     random = np.random.default_rng(7)
     for dtype in DTYPES:

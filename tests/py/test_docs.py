@@ -15,13 +15,15 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tools"))
 import docs as generator  # noqa: E402  (tools/docs.py, which `make docs` runs)
 
+from whole import WHOLE  # noqa: E402
+
 NEEDS_TORCH = ("torch.md", "torch-ops.md")
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md"))]
 
 
 READ = [page for page in PAGES if "```python\n" in page.read_text("utf-8")]
 #: how often each page is read: what a block says must not depend on the machine's mood
-TIMES = 10 if os.environ.get("DVM_TEST_WHOLE") else 1
+TIMES = 10 if WHOLE else 1
 
 
 @pytest.mark.timeout(300)  # a page of PyTorch takes ten seconds on a quiet machine

@@ -15,6 +15,7 @@ import pytest
 
 import dvm
 from dvm import _dvm
+from whole import how_many
 
 Array = np.ndarray[Any, Any]
 DTYPES = {"f16": "f2", "f32": "f4", "f64": "f8", "i32": "i4", "i64": "i8", "bf16": "u2"}
@@ -207,7 +208,7 @@ class Program:
 TARGETS = ["cpu", *sorted(name for name in _dvm.target_names if name != "cpu")]
 
 
-@pytest.mark.parametrize("seed", range(120))
+@pytest.mark.parametrize("seed", range(how_many(42, 2000)))
 def test_a_generated_graph(seed: int) -> None:
     program = Program(seed)
     compiled = program.compiled(program.graph, TARGETS[seed % len(TARGETS)])

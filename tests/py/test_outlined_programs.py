@@ -1,12 +1,11 @@
 """Generated programs with calls that cannot be compiled, in loops, `with`, `try` and branches.
 
-DVM_PROGRAMS=1000 checks that many.
+DVM_TEST_COUNT=1000 checks that many.
 """
 
 from __future__ import annotations
 
 import linecache
-import os
 import random
 import traceback
 import warnings
@@ -18,8 +17,9 @@ import numpy as np
 import pytest
 
 import dvm
+from whole import how_many
 
-PROGRAMS = int(os.environ.get("DVM_PROGRAMS", "40"))
+PROGRAMS = how_many(20, 500)
 NAMES = "abcd"
 SIZES = ((3, 4), (3, 4), (2, 5), (0, 3), (5, 4), (3, 4), (4, 6))  # turns, elements
 

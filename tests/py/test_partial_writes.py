@@ -3,12 +3,11 @@
 Each program gets two arrays (sometimes parts of one, or read-only), makes views of them and arrays
 of its own, and writes and reads parts of all by whatever index. Results, exceptions and what the
 arrays hold afterwards must be NumPy's, bit by bit.
-`DVM_WRITES=n` runs n programs instead of the usual number.
+`DVM_TEST_COUNT=n` runs n programs instead of the usual number.
 """
 
 from __future__ import annotations
 
-import os
 import random
 import tracemalloc
 import warnings
@@ -18,8 +17,9 @@ import numpy as np
 import pytest
 
 import dvm
+from whole import how_many
 
-PROGRAMS = int(os.environ.get("DVM_WRITES", "120"))
+PROGRAMS = how_many(64, 1000)
 CALLS = 5
 
 

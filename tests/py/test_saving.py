@@ -17,9 +17,10 @@ import pytest
 import dvm
 from generated.choices import seeded
 from generated.program import Program, generate
+from whole import how_many
 
-#: How many generated programs are saved; the nightly figure is DVM_PROGRAMS=5000.
-PROGRAMS = int(os.environ.get("DVM_PROGRAMS", "300")) // 3
+#: how many generated programs are saved
+PROGRAMS = how_many(60, 1000)
 SCALE = 2
 STATE: dict[str, Any] = {}
 

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import dvm
+from whole import how_many
 
 TARGETS = ["ascend910b1", "ascend910b4", "ascend910_9391"]
 UNARY = {
@@ -52,7 +53,7 @@ def program(seed):
     return f, (x, y, w), (steps, product_at)
 
 
-@pytest.mark.parametrize("seed", range(120))
+@pytest.mark.parametrize("seed", range(how_many(60, 1000)))
 def test_every_question_has_an_answer(seed, tmp_path):
     f, arguments, says = program(seed)
     target = TARGETS[seed % len(TARGETS)]

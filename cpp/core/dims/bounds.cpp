@@ -120,7 +120,7 @@ std::optional<int64_t> multiple(Dim dim, const DimTerm& term) {
 }  // namespace
 
 Interval meet(Interval a, Interval b) { return {std::max(a.lo, b.lo), std::min(a.hi, b.hi)}; }
-Interval scale(Interval a, int64_t factor) { return multiply(a, {factor, factor}); }
+Interval scaled(Interval a, int64_t factor) { return multiply(a, {factor, factor}); }
 Interval shift(Interval a, int64_t offset) { return add(a, {offset, offset}); }
 
 Interval Bounds::of_atom(const DimAtom& atom, int depth) {
@@ -173,7 +173,7 @@ Interval Bounds::through(Dim dim, Dim fact, Interval known, int depth) {
     if (const auto c = multiple(dim, term)) {
       const Dim rest = dim - fact * *c;
       if (!rest.is_overflow())
-        result = meet(result, add(scale(known, *c), interval(rest, depth - 1)));
+        result = meet(result, add(scaled(known, *c), interval(rest, depth - 1)));
     }
   }
   return result;

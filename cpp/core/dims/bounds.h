@@ -11,7 +11,7 @@
 namespace dvm::core {
 
 Interval meet(Interval a, Interval b);
-Interval scale(Interval a, int64_t factor);
+Interval scaled(Interval a, int64_t factor);
 Interval shift(Interval a, int64_t offset);
 
 class Bounds {

@@ -104,7 +104,7 @@ void Facts::add_interval(Dim dim, Interval interval) {
   const auto [q, factor] = primitive(normal - c);
   if (q.is_overflow() || q.terms().empty()) return;
   Interval bound = shift(interval, -c);
-  if (factor < 0) bound = scale(bound, -1);
+  if (factor < 0) bound = scaled(bound, -1);
   const int64_t k = std::abs(factor);
   if (bound.lo != Interval::kMinusInf) bound.lo = -floor_quotient(-bound.lo, k);
   if (bound.hi != Interval::kPlusInf) bound.hi = floor_quotient(bound.hi, k);

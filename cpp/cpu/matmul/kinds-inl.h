@@ -25,11 +25,14 @@ namespace dvm::cpu::HWY_NAMESPACE::matmul {
 //   units_across(p, q)                       of columns: row p, and with kDepth 2 row q behind it
 //   some_units_across(p, q, count)
 //   step(a, b, c)                            c and the products of Units a and b
+//   Packed                                   the kind that does the same with panels, for all kinds
+//                                            whose panels are alike
 template <typename T>
 struct Plain {
   using Stored = T;
   using Unit = T;
   using Sum = T;
+  using Packed = Plain;
   static constexpr int kDepth = 1;
   static constexpr bool kConverts = false;
   static constexpr int kTilesInPlace = HWY_TARGET == HWY_AVX3 ? 20 : 10;
@@ -110,6 +113,7 @@ struct Halves {
   using Stored = uint16_t;
   using Unit = float;
   using Sum = float;
+  using Packed = Plain<float>;
   static constexpr int kDepth = 1;
   static constexpr bool kConverts = true;
   static constexpr int kTilesInPlace = HWY_TARGET == HWY_AVX3 ? 8 : 4;
@@ -152,6 +156,7 @@ struct Bytes {
   using Stored = int8_t;
   using Unit = uint32_t;
   using Sum = uint32_t;
+  using Packed = Bytes;
   static constexpr int kDepth = 2;
   static constexpr bool kConverts = true;
   static constexpr int kTilesInPlace = 1;
@@ -203,6 +208,8 @@ struct Bytes {
 // Instructions that not every processor with AVX-512 has, written as such so that nothing else of
 // their extensions is used.
 struct BytesByVnni : Bytes {
+  using Packed = BytesByVnni;
+
   DVM_ALWAYS_INLINE static Vec<Sum> step(Vec<Unit> a, Vec<Unit> b, Vec<Sum> c) {
     asm("vpdpwssd %2, %1, %0" : "+v"(c) : "v"(a), "v"(b));
     return c;
@@ -220,6 +227,7 @@ inline bool has_fast_pairs() {
 // those of floats.
 struct PairsOfBf16 : Halves<core::BFloat16> {
   using Unit = uint32_t;
+  using Packed = PairsOfBf16;
   static constexpr int kDepth = 2;
 
   DVM_ALWAYS_INLINE static Unit unit(const std::byte* p, int64_t step, int64_t count) {

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <array>
+#include <type_traits>
 #include <utility>
 
 #include "cpu/matmul/kinds-inl.h"
@@ -114,7 +115,8 @@ class Multiply {
   using Tiles = std::array<Tile, kRows>;
   template <int kN, OfB kB>
   static constexpr Tiles kTiles = []<size_t... kIndex>(std::index_sequence<kIndex...>) {
-    return Tiles{tile<Kind, static_cast<int>(kIndex) + 1, kN, kB>...};
+    using Of = std::conditional_t<kB == OfB::units, typename Kind::Packed, Kind>;
+    return Tiles{tile<Of, static_cast<int>(kIndex) + 1, kN, kB>...};
   }
   (std::make_index_sequence<kRows>());
   static constexpr OfB kInPlace = Kind::kConverts ? OfB::elements : OfB::units;

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -16,9 +15,10 @@ from generated.choices import drawn, seeded
 from generated.compare import difference
 from generated.program import Program, generate
 from generated.shrink import shrink
+from whole import how_many
 
-#: How many programs a test runs; the nightly figure is DVM_PROGRAMS=5000.
-PROGRAMS = int(os.environ.get("DVM_PROGRAMS", "300"))
+#: how many programs the tests run
+PROGRAMS = how_many(300, 5000)
 
 
 @st.composite

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
-
 import pytest
 
 from layouts.compare import check
+from whole import how_many
 
-#: How many calls are compared in all; DVM_LAYOUTS=200000 takes a while.
-CASES = int(os.environ.get("DVM_LAYOUTS", "6000"))
+#: how many calls are compared in all
+CASES = how_many(3000, 60000)
 PARTS = 6
 
 

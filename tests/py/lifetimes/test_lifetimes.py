@@ -4,13 +4,12 @@ A program runs plain, and compiled: captured, replayed, in parts. Each time it r
 same, and its world has been told the same in the same order: what died and what the world was then,
 what answered, what was looked up, printed and written.
 
-DVM_LIFETIMES=3000 runs so many programs in place of some 90.
+DVM_TEST_COUNT=3000 runs so many programs.
 """
 
 from __future__ import annotations
 
 import gc
-import os
 import signal
 import types
 from collections.abc import Iterator
@@ -22,8 +21,9 @@ import pytest
 import dvm
 from lifetimes.programs import program_of
 from lifetimes.world import Plain, World
+from whole import how_many
 
-COUNT = int(os.environ.get("DVM_LIFETIMES", "96"))
+COUNT = how_many(48, 1000)
 PARTS = 4
 CALLS = 6
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import os
 import random
 import re
 from collections.abc import Callable
@@ -18,6 +17,7 @@ from loops.check import outcome as seen_of
 from loops.generated import function_of
 from loops.numbers import Writer, arguments
 from loops.people import controlled, walked
+from whole import how_many
 
 COUNTS = (40, 0, 50, 1)
 
@@ -310,9 +310,9 @@ def in_attributes(seed: int) -> str:
 
 @pytest.mark.parametrize("part", range(4))
 def test_written_programs(part: int) -> None:
-    """Both objects are one in some calls; DVM_PROGRAMS says how many programs."""
+    """Both objects are one in some calls."""
     hits = 0
-    for seed in range(part, int(os.environ.get("DVM_PROGRAMS", "32")), 4):
+    for seed in range(part, how_many(16, 400), 4):
         source = in_attributes(seed)
         function = function_of(source, seed)
         compiled = dvm.compile(function)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import os
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -15,6 +14,7 @@ import dvm
 from loops.check import differences, outcome
 from loops.drawing import SAID, SCOPE, arguments, program_of, states
 from loops.people import PROGRAMS
+from whole import how_many
 
 SEEDS = 30
 CALLS = (5, 5, 9, 0, 6, 40, 7)
@@ -49,7 +49,7 @@ def check_program(seed: int) -> tuple[int, int]:
 
 @pytest.mark.parametrize("part", range(3))
 def test_generated_programs_draw_the_same(part: int) -> None:
-    count = int(os.environ.get("DVM_DRAWS", SEEDS)) // 3
+    count = how_many(SEEDS, 300) // 3
     found = [check_program(seed) for seed in range(part * count, (part + 1) * count)]
     # Most are replayed, and of some the turns are numbers'.
     assert sum(hits > 0 for hits, _ in found) > count // 2

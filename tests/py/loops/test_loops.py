@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import _thread
 import gc
-import os
 import signal
 import threading
 import weakref
@@ -19,9 +18,10 @@ from loops.corners import CORNERS
 from loops.generated import Writer, arguments, function_of
 from loops.histories import HistoryWriter
 from loops.programs import PROGRAMS
+from whole import how_many
 
-#: how many written programs run; the nightly figure is DVM_PROGRAMS=5000
-PROGRAMS_WRITTEN = int(os.environ.get("DVM_PROGRAMS", "120"))
+#: how many written programs run
+PROGRAMS_WRITTEN = how_many(40, 1000)
 COUNTS = (3, 4, 0, 1, 2, 7, 20, 5, 0, 13, 1, 30)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import os
 import signal
 import warnings
 from collections.abc import Callable
@@ -17,9 +16,10 @@ from dvm import _dvm
 from loops.check import compare
 from loops.generated import function_of
 from loops.numbers import Writer, arguments
+from whole import how_many
 
-#: how many written programs run; the nightly figure is DVM_PROGRAMS=5000
-PROGRAMS_WRITTEN = int(os.environ.get("DVM_PROGRAMS", "60"))
+#: how many written programs run
+PROGRAMS_WRITTEN = how_many(20, 500)
 COUNTS = (3, 4, 0, 1, 60, 2, 200, 7)
 RANDOM = np.random.default_rng(5)
 X = RANDOM.normal(size=200)

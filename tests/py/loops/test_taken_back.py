@@ -7,7 +7,6 @@ original begins anew and must not find what the replay has written.
 
 from __future__ import annotations
 
-import os
 import random
 import threading
 import time
@@ -20,8 +19,9 @@ import pytest
 import dvm
 from dvm import _dvm
 from loops.check import compare_on
+from whole import how_many
 
-PROGRAMS_WRITTEN = int(os.environ.get("DVM_PROGRAMS", "120"))
+PROGRAMS_WRITTEN = how_many(40, 500)
 KINDS = ("dense", "columns", "reversed", "bytes", "singles")
 
 

@@ -1,11 +1,10 @@
 """What a path reaches is replaced or changed between its calls: no answer may be an old one.
 
-DVM_REBINDING=20000 runs so many programs in place of a few hundred.
+DVM_TEST_COUNT=20000 runs so many programs.
 """
 
 from __future__ import annotations
 
-import os
 import warnings
 from typing import Any
 
@@ -13,8 +12,9 @@ import numpy as np
 import pytest
 
 from rebinding.programs import Program
+from whole import how_many
 
-COUNT = int(os.environ.get("DVM_REBINDING", "240"))
+COUNT = how_many(120, 2000)
 PARTS = 8
 CALLS = 8
 

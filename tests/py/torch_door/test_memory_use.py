@@ -5,15 +5,14 @@ Some calls here; `make test-torch` takes 5,000 of each, and more models.
 
 import concurrent.futures
 import multiprocessing
-import os
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from torch_door.left_behind import over_calls, peak_of
+from whole import WHOLE
 
-WHOLE = bool(os.environ.get("DVM_TEST_WHOLE"))
 # Caches of torch and Python come and go with some hundred objects, however many calls there are.
 CALLS = 5000 if WHOLE else 1500
 MIB = 1 << 20

@@ -5,7 +5,6 @@ A sample here, of transformers one layer; `make test-torch` takes all shapes, dt
 
 import copy
 import itertools
-import os
 from collections.abc import Iterator
 from typing import Any
 
@@ -15,9 +14,9 @@ from torch._dynamo.utils import counters
 
 import dvm.torch
 from torch_door.decisions import spread
-from torch_door.models import MODELS, RECURRENT, TRANSFORMERS, tokens, transformer
+from torch_door.models import MODELS, RECURRENT, TRANSFORMERS, Diffusion, tokens, transformer
+from whole import WHOLE
 
-WHOLE = bool(os.environ.get("DVM_TEST_WHOLE"))
 SHAPES = [(2, 9), (3, 5), (4, 12)]
 EDGES = [(1, 7), (2, 1), (1, 1)]
 if WHOLE:
@@ -44,6 +43,8 @@ def _from_nothing() -> Iterator[None]:
 def model(name: str) -> torch.nn.Module:
     if name in TRANSFORMERS and not WHOLE:
         return transformer(name, layers=1)
+    if name == "diffusion" and not WHOLE:
+        return Diffusion(depth=2)
     return MODELS[name][0]()
 
 

@@ -3,7 +3,6 @@
 import concurrent.futures
 import copy
 import io
-import os
 import pickle
 import random
 from collections.abc import Callable, Iterator
@@ -15,8 +14,8 @@ from torch import nn
 
 import dvm.torch
 from torch_door.observing import shared
+from whole import WHOLE
 
-WHOLE = bool(os.environ.get("DVM_TEST_WHOLE"))
 SEEDS = range(40 if WHOLE else 3)
 ACTIONS = 24
 DOORS = [dvm.compile, dvm.torch.compile]

@@ -4,7 +4,6 @@ A sample of it here; `make test-ops` takes all of its operators and prints what 
 """
 
 import itertools
-import os
 from collections import Counter
 from typing import Any
 
@@ -14,12 +13,12 @@ from torch.fx.experimental.proxy_tensor import make_fx
 from torch.utils import _pytree as pytree
 
 from dvm.torch.backend import Options, compile_graph, decompositions
+from whole import WHOLE
 
 op_db = pytest.importorskip("torch.testing._internal.common_methods_invocations").op_db
 
-ALL = bool(os.environ.get("DVM_TEST_WHOLE"))
-SAMPLES = 40 if ALL else 2
-EVERY = 1 if ALL else 9
+SAMPLES = 40 if WHOLE else 2
+EVERY = 1 if WHOLE else 9
 DTYPES = (torch.float32, torch.int64, torch.bool)
 # Results of these are not the same twice, or hold what nobody wrote.
 RANDOM = (

@@ -1,6 +1,5 @@
 """Drawn programs, compiled, beside themselves in eager torch: all that can be seen of each call."""
 
-import os
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -9,8 +8,8 @@ import torch
 
 from torch_door.observing import observe
 from torch_door.programs import SIZES, Program, program
+from whole import WHOLE
 
-WHOLE = bool(os.environ.get("DVM_TEST_WHOLE"))
 SEEDS = range(400 if WHOLE else 12)
 
 LAYOUTS: list[Callable[[int, int], torch.Tensor]] = [

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 from typing import Any
 
@@ -10,8 +9,9 @@ import torch
 
 import dvm
 from torch_native.observing import observe
+from whole import how_many
 
-PROGRAMS = int(os.environ.get("DVM_TORCH_ORDERS", "24"))
+PROGRAMS = how_many(24, 400)
 
 
 def operands(seed: int, rank: int) -> Any:

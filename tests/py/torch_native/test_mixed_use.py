@@ -1,12 +1,11 @@
 """One compiled module, trained, evaluated, frozen, cast and loaded in drawn orders, beside eager.
 
-A few orders here; a twentieth of what DVM_TORCH_PROGRAMS says with that.
+A few orders here; more of them with DVM_TEST_WHOLE=1.
 """
 
 from __future__ import annotations
 
 import copy
-import os
 import random
 from collections.abc import Callable
 from typing import Any
@@ -16,10 +15,10 @@ import torch
 from torch import nn
 
 import dvm
+from whole import how_many
 
-PROGRAMS = int(os.environ.get("DVM_TORCH_PROGRAMS", "0"))
 #: seeds; of these few torch.compile traces least
-ORDERS = range(PROGRAMS // 20) if PROGRAMS else (3, 5, 9)
+ORDERS = range(how_many(0, 20)) or (3, 5, 9)
 ACTIONS = 14
 
 pytestmark = [pytest.mark.filterwarnings("ignore"), pytest.mark.timeout(600)]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-
 import pytest
 import torch
 
@@ -12,9 +10,9 @@ from torch_door.models import Mobilenet
 from torch_native.families import FAMILIES
 from torch_native.more_families import MORE
 from torch_native.observing import observe
+from whole import WHOLE
 
 #: whether each model is called with all of its inputs
-ALL = bool(os.environ.get("DVM_TORCH_SHAPES"))
 FEW = 8
 
 
@@ -25,7 +23,7 @@ def test_a_model_is_captured_for_all_sizes(name: str) -> None:
     module, calls = family.make().eval(), family.calls()
     compiled = dvm.compile(lambda *given: module(*given))
     with torch.no_grad(), dvm.stance("force_capture"):
-        for number, given in enumerate(calls if ALL else calls[:FEW]):
+        for number, given in enumerate(calls if WHOLE else calls[:FEW]):
             torch.manual_seed(number)
             wanted = observe(module, list(given))
             torch.manual_seed(number)

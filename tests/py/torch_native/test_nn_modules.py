@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import os
 from collections.abc import Iterator
 from typing import Any
 
@@ -14,9 +13,9 @@ from torch.nn.utils import parametrizations
 
 import dvm
 from torch_native.observing import observe
+from whole import WHOLE
 
 #: whether each module is called with all of its sizes
-ALL = bool(os.environ.get("DVM_TORCH_SHAPES"))
 FEW = 4
 Calls = list[tuple[Any, ...]]
 MODULES: dict[str, tuple[nn.Module, Calls]] = {}
@@ -237,7 +236,7 @@ def _no_gradients() -> Iterator[None]:
 def test_a_module_is_captured_once_for_all_sizes(name: str) -> None:
     module, calls = MODULES[name]
     compiled = dvm.compile(lambda *given: module(*given))
-    for given in calls if ALL else calls[:FEW]:
+    for given in calls if WHOLE else calls[:FEW]:
         wanted = observe(module, list(given))
         found = observe(compiled, list(given)).difference(wanted)
         assert not found, found

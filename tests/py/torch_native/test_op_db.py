@@ -3,14 +3,13 @@
 One compiled program serves all samples of a function and a dtype, so that later ones find the paths
 of earlier ones. All that can be seen of a call is compared with eager torch, and dtypes and shapes
 with those that torch's fake tensors have, whose strides are not always eager torch's. A part of the
-samples here; DVM_TORCH_SAMPLES=30 takes so many of each function and dtype, 0 all, and
-DVM_TORCH_INPUTS=reference the many more by which torch compares itself with NumPy.
+samples here; DVM_TEST_WHOLE=1 takes 30 of each function and dtype, of the
+many more by which torch compares itself with NumPy.
 """
 
 from __future__ import annotations
 
 import copy
-import os
 from collections import Counter
 from collections.abc import Callable
 from typing import Any
@@ -23,11 +22,12 @@ from torch.utils import _pytree as pytree
 import dvm
 from torch_native.observing import layout_of, observe, tensors_in
 from torch_native.samples import rows
+from whole import WHOLE
 
 op_db = pytest.importorskip("torch.testing._internal.common_methods_invocations").op_db
 
-SAMPLES = int(os.environ.get("DVM_TORCH_SAMPLES", "1"))
-INPUTS = os.environ.get("DVM_TORCH_INPUTS", "sample") + "_inputs_func"
+SAMPLES = 30 if WHOLE else 1
+INPUTS = ("reference" if WHOLE else "sample") + "_inputs_func"
 DTYPES = (torch.float32, torch.int64, torch.float64, torch.bool)[: 2 if SAMPLES == 1 else 4]
 MEANT = {function for _, function, _ in rows()}
 #: their results are not the same twice: drawn, or what memory happens to hold
@@ -57,7 +57,7 @@ def samples_of(op: Any, dtype: torch.dtype) -> list[Any]:
     cpu = torch.device("cpu")
     make = getattr(op, INPUTS) or op.sample_inputs_func
     samples = [*make(op, cpu, dtype, False)]
-    step = max(1, len(samples) // SAMPLES) if SAMPLES else 1
+    step = max(1, len(samples) // SAMPLES)
     samples = samples[::step]
     if op.error_inputs_func is not None:
         samples += [each.sample_input for each in op.error_inputs_func(op, "cpu")]

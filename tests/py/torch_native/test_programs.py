@@ -7,7 +7,6 @@ done to the module between them. Results may be those of other roundings (roundi
 from __future__ import annotations
 
 import itertools
-import os
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from typing import Any
@@ -21,8 +20,9 @@ from torch_native.observing import Seen, observe
 from torch_native.operands import LAYOUTS, values
 from torch_native.programs import CHANGES, COLUMNS, Layers, function_of, written
 from torch_native.rounding import Rounded, is_within
+from whole import how_many
 
-PROGRAMS = int(os.environ.get("DVM_TORCH_PROGRAMS", "16"))
+PROGRAMS = how_many(12, 400)
 CALLS = 8
 
 

@@ -1,12 +1,11 @@
 """Compiled modules in training loops, beside eager ones: losses, weights, statistics, averages.
 
-A few steps of a few loops here; all of them with DVM_TORCH_STEPS=50.
+A few steps of a few loops here; all of them with DVM_TEST_WHOLE=1.
 """
 
 from __future__ import annotations
 
 import itertools
-import os
 from collections.abc import Iterator
 
 import pytest
@@ -14,8 +13,9 @@ import torch
 
 import dvm
 from torch_native.training import OPTIMISERS, RECIPES, Trained, batches, train
+from whole import WHOLE
 
-STEPS = int(os.environ.get("DVM_TORCH_STEPS", "0"))
+STEPS = 50 if WHOLE else 6
 MODELS = ("mmoe", "cnn", "gpt2", "bert", "resnet")
 #: model, recipe, optimiser
 SAMPLED = [
@@ -24,10 +24,10 @@ SAMPLED = [
     ("cnn", "averaged", "AdamW of many"),
     ("mmoe", "dropout, checkpoints around", "SGD"),
 ]
-CASES = list(itertools.product(MODELS, RECIPES, OPTIMISERS)) if STEPS else SAMPLED
+CASES = list(itertools.product(MODELS, RECIPES, OPTIMISERS)) if WHOLE else SAMPLED
 #: By how much of themselves weights are others in eager runs that show what rounding alone does.
 #: Of a ResNet's 50 steps one in five has a ReLU that decides otherwise, and drifts 80 times as far.
-MOVED = [1e-7 * (1 + k / 10) for k in range(24 if STEPS else 3)]
+MOVED = [1e-7 * (1 + k / 10) for k in range(24 if WHOLE else 3)]
 
 pytestmark = [pytest.mark.filterwarnings("ignore"), pytest.mark.timeout(600)]
 
@@ -68,7 +68,7 @@ def compared(model: str, recipe: str, *runs: Trained) -> Iterator[tuple[str, lis
 
 @pytest.mark.parametrize(("model", "recipe", "optimiser"), CASES)
 def test_a_loop_in_float64_is_eager(model: str, recipe: str, optimiser: str) -> None:
-    data = batches(model, STEPS or 6)
+    data = batches(model, STEPS)
     given = model, RECIPES[recipe], optimiser, data, torch.float64
     made, compiled = train(*given, dvm.compile)
     wanted, _ = train(*given, lambda module: module)
@@ -80,7 +80,7 @@ def test_a_loop_in_float64_is_eager(model: str, recipe: str, optimiser: str) -> 
     assert stats.fallbacks - stats.captures <= max(1, len(made.valid))
 
 
-@pytest.mark.parametrize(("model", "recipe", "optimiser"), CASES if STEPS else SAMPLED[1:2])
+@pytest.mark.parametrize(("model", "recipe", "optimiser"), CASES if WHOLE else SAMPLED[1:2])
 def test_a_loop_in_float32_drifts_no_further_than_eager(
     model: str, recipe: str, optimiser: str
 ) -> None:
@@ -88,7 +88,7 @@ def test_a_loop_in_float32_drifts_no_further_than_eager(
 
     So eager runs differ by as much from one that rounds nothing, if weights differ by a bit.
     """
-    data = batches(model, STEPS or 6)
+    data = batches(model, STEPS)
     given = model, RECIPES[recipe], optimiser, data
 
     def eager(dtype: torch.dtype, moved: float = 0) -> Trained:

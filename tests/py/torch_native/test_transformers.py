@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -10,13 +9,14 @@ import pytest
 import torch
 
 import dvm
+from whole import WHOLE
 
 transformers: Any = pytest.importorskip("transformers")
 
 WORDS = 60
-#: batches and lengths; more of them with DVM_TORCH_CASES=30
+#: batches and lengths
 SHAPES = [(2, 7), (1, 1), (2, 1), (1, 5), (3, 12)]
-if os.environ.get("DVM_TORCH_CASES", "1") != "1":
+if WHOLE:
     SHAPES += [(b, n) for b in (1, 2, 4, 5) for n in (2, 3, 9, 20, 40) if (b, n) not in SHAPES]
 MOST_CAPTURES = 3
 SMALL = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2, "vocab_size": WORDS}
