@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from typing import Any
 
@@ -10,6 +9,7 @@ import hypothesis
 import numpy as np
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
+from whole import how_many
 
 REAL = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 FLOATS = ("float32", "float64")
@@ -19,7 +19,7 @@ DTYPES = ("bool", *NUMERIC, *COMPLEX)
 SPECIAL = (0.0, -0.0, 1.0, -1.0, 0.5, 1.5, 2.5, -7.25, np.inf, -np.inf, np.nan, 1e30, -1e-30)
 
 #: for each test, for there are many
-EXAMPLES = int(os.environ.get("LAZY_EXAMPLES", "20"))
+EXAMPLES = how_many(20, 300)
 
 SHAPES = hnp.array_shapes(min_dims=0, max_dims=3, min_side=0, max_side=4)
 

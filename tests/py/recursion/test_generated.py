@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 import warnings
 from typing import Any
@@ -12,10 +11,8 @@ import pytest
 
 import dvm
 from recursion import generated
+from whole import how_many
 
-#: of programs; more by DVM_RECURSIONS
-COUNT = int(os.environ.get("DVM_RECURSIONS", "60"))
-FIRST = int(os.environ.get("DVM_RECURSIONS_FROM", "0"))
 KINDS = ("float", "mixed", "single", "double", "sizes")
 
 
@@ -39,7 +36,7 @@ def assert_same(a: Any, b: Any) -> None:
     np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)
 
 
-@pytest.mark.parametrize("seed", range(FIRST, FIRST + COUNT))
+@pytest.mark.parametrize("seed", range(how_many(40, 1000)))
 def test_a_drawn_recursion_gives_the_same(seed: int) -> None:
     choices = random.Random(seed)
     source, kind = generated.draw(choices), choices.choice(KINDS)
