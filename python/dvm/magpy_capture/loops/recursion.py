@@ -74,7 +74,7 @@ class Recursions(LoopPart, RecursionPolicy):
         end = -1
         for each in recording["activations"]:
             history = self.known.meet_recursion(each.key)
-            if each.is_outermost:
+            if each.is_outermost and history.rolled is None:
                 history.shapes.add(whole_shape_of(recording, each))
             if each.enter >= end and each.enter not in found.unrolled and self._is_wanted(each):
                 self._chosen[each.enter] = each
