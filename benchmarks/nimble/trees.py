@@ -2,7 +2,7 @@
 
 The model is that of Tai et al. (2015), for binary trees: words of 300 numbers, 150 of memory. It is
 written three times: as a recursion in NumPy, the same in PyTorch, and as a module of functions and
-data types, `dvm.CompiledGraph`.
+data types, `dvm.CompiledGraph`. The first two are compiled as they are, too.
 """
 
 from __future__ import annotations
@@ -214,11 +214,21 @@ def table(lengths: list[int]) -> dict[str, float]:
     draw = np.random.default_rng(1)
     w = weights()
     graph, eager = compiled(w), by_torch(w)
+    of_numpy, of_torch = dvm.compile(by_numpy), dvm.compile(eager)
     sentences = [sentence(draw, n) for n in lengths]
     tensors = [as_tensors(tree) for tree in sentences]
     ways: Contenders = {
         "numpy": lambda k: by_numpy(sentences[k], w)[0],
         "eager": lambda k: eager(tensors[k])[0],
         "dvm": lambda k: graph(sentences[k])[0],
+        "dvm of numpy": lambda k: of_numpy(sentences[k], w)[0],
+        "dvm of torch": lambda k: of_torch(tensors[k])[0],
     }
-    return in_turns(ways, lengths)
+    with dvm.stance("force_capture"), torch.no_grad():
+        times = in_turns(ways, lengths)
+    for name, function in (("numpy", of_numpy), ("torch", of_torch)):
+        stats = function.stats
+        print(
+            f"  of {name}: {stats.captures} captures, {stats.hits} of {stats.calls} calls replayed"
+        )
+    return times

@@ -18,8 +18,8 @@
 #include "capture/numpy/index_places.h"
 #include "capture/path/explain_step.h"
 #include "capture/path/reasons.h"
-#include "capture/replay/loop.h"
 #include "capture/replay/raising_warnings.h"
+#include "capture/replay/subroutine.h"
 
 namespace py = pybind11;
 
@@ -256,10 +256,12 @@ void bind_compiled(py::module_& module) {
     for (const auto& path : unwrap(object).paths()) paths.append(path_of(*path));
     return paths;
   });
-  module.def("loop_paths", [](py::handle object) {  // the ways that its turns go
-    if (!capture::is_loop(object.ptr())) throw py::type_error("expected a loop");
+  module.def("ways_of", [](py::handle object) {  // the ways that its runs go
+    if (!capture::is_subroutine(object.ptr()))
+      throw py::type_error("expected a loop or a recursion");
     py::list paths;
-    for (const auto& path : capture::loop_of(object.ptr()).paths()) paths.append(path_of(*path));
+    for (const auto& path : capture::subroutine_of(object.ptr()).paths())
+      paths.append(path_of(*path));
     return paths;
   });
   module.def("explain_miss", [](py::handle object, const py::args& args, const py::kwargs& kwargs) {

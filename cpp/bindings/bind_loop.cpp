@@ -1,4 +1,5 @@
-// Loops of captured functions: made and filled by the lowering, read by explain and the tests.
+// Loops and recursive functions of captured functions: made and filled by the lowering, read by
+// explain and the tests.
 #include <pybind11/stl.h>
 
 #include "bindings/bindings.h"
@@ -7,6 +8,7 @@
 #include "capture/record/turn_nodes.h"
 #include "capture/record/turn_shape.h"
 #include "capture/replay/loop.h"
+#include "capture/replay/recursion.h"
 
 namespace py = pybind11;
 
@@ -19,6 +21,17 @@ capture::Loop& loop_in(py::handle object) {
   return capture::loop_of(object.ptr());
 }
 
+capture::Subroutine& subroutine_in(py::handle object) {
+  if (!capture::is_subroutine(object.ptr())) throw py::type_error("expected a loop or a recursion");
+  return capture::subroutine_of(object.ptr());
+}
+
+py::object held(std::unique_ptr<capture::Subroutine> routine) {
+  PyObject* const object = capture::new_subroutine(std::move(routine));
+  if (object == nullptr) throw py::error_already_set();
+  return py::reinterpret_steal<py::object>(object);
+}
+
 void check_events(const py::list& events, py::ssize_t begin, py::ssize_t end) {
   if (begin < 0 || end > std::ssize(events)) throw py::index_error("no such events");
 }
@@ -26,7 +39,7 @@ void check_events(const py::list& events, py::ssize_t begin, py::ssize_t end) {
 }  // namespace
 
 void bind_loop(py::module_& module) {
-  module.attr("Loop") = py::reinterpret_steal<py::object>(capture::make_loop_type());
+  module.attr("Subroutine") = py::reinterpret_steal<py::object>(capture::make_subroutine_type());
   module.def("new_loop", [](int32_t variables, std::vector<int32_t> carried,
                             std::vector<int32_t> at_end, int end) {
     capture::Loop::Layout layout{variables, std::move(carried), std::move(at_end),
@@ -36,14 +49,18 @@ void bind_loop(py::module_& module) {
         if (slot < 0 || slot >= variables) throw py::value_error("no such variable of the loop");
       }
     }
-    PyObject* loop = capture::new_loop(std::move(layout));
-    if (loop == nullptr) throw py::error_already_set();
-    return py::reinterpret_steal<py::object>(loop);
+    return held(std::make_unique<capture::Loop>(std::move(layout)));
   });
-  module.def("add_to_loop", [](py::handle object, const py::object& spec) {
-    capture::Loop& loop = loop_in(object);
-    const py::tuple arguments(static_cast<size_t>(loop.layout().variables) + 1);
-    return loop.add(parse_path(spec, arguments));
+  module.def("new_recursion", [](int32_t parameters) {
+    return held(std::make_unique<capture::Recursion>(parameters));
+  });
+  module.def("take_missed", [](py::handle object) {
+    if (!capture::is_recursion(object.ptr())) throw py::type_error("expected a recursion");
+    return capture::recursion_of(object.ptr()).take_missed();
+  });
+  module.def("add_way", [](py::handle object, const py::object& spec) {
+    capture::Subroutine& routine = subroutine_in(object);
+    return routine.add(parse_path(spec, py::tuple(static_cast<size_t>(routine.arguments()))));
   });
   module.def("loop_changed", [](py::handle object) { loop_in(object).changed(); });
   module.def("watch_count", [](py::handle object) { loop_in(object).watch_count(); });
@@ -79,12 +96,12 @@ void bind_loop(py::module_& module) {
       .def("first", &capture::TurnNodes::first);
   module.def("shape_of_turn",
              [](const py::list& nodes, const py::list& events, py::ssize_t begin, py::ssize_t end,
-                const std::unordered_map<py::ssize_t, py::tuple>& rolled) {
+                const std::unordered_map<py::ssize_t, py::tuple>& rolled, const py::dict& called) {
                check_events(events, begin, end);
                capture::RolledLoops loops;
                for (const auto& [enter, variables] : rolled) loops[enter] = variables.ptr();
-               const capture::TurnShape shape =
-                   capture::shape_of_turn(nodes.ptr(), events.ptr(), begin, end, loops);
+               const capture::TurnShape shape = capture::shape_of_turn(
+                   nodes.ptr(), events.ptr(), begin, end, loops, called.ptr());
                py::set within;
                for (const int64_t each : shape.within) within.add(each);
                return py::make_tuple(shape.own, within);

@@ -16,6 +16,7 @@ void bind_profile(pybind11::module_& module);         // watched calls
 void bind_timing(pybind11::module_& module);          // simulated time
 void bind_recording(pybind11::module_& module);       // recordings, for the lowering and the tests
 void bind_torch_graph(pybind11::module_& module);     // graphs on tensors of torch
+void bind_lazy(pybind11::module_& module);            // lazy arrays
 void bind_tools(pybind11::module_& module);           // passes, assembler, tables
 void bind_policies(pybind11::module_& module);        // stance, logs
 

@@ -32,6 +32,7 @@ PYBIND11_MODULE(_dvm, module) {
   bindings::bind_timing(module);
   bindings::bind_recording(module);
   bindings::bind_torch_graph(module);
+  bindings::bind_lazy(module);
   bindings::bind_tools(module);
   bindings::bind_policies(module);
 }

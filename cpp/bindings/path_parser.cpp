@@ -6,6 +6,7 @@
 
 #include "capture/path/reasons.h"
 #include "capture/replay/loop.h"
+#include "capture/replay/recursion.h"
 #include "core/error.h"
 
 namespace py = pybind11;
@@ -57,6 +58,8 @@ ObjectCheck object_check(StepOp op) {
       return [](PyObject* object) -> bool { return PyType_Check(object); };
     case StepOp::loop_:
       return capture::is_loop;
+    case StepOp::invoke_:
+      return capture::is_recursion;
     case StepOp::guard_keys_:
     case StepOp::guard_errstate_:
       return [](PyObject* object) -> bool { return PyTuple_CheckExact(object); };

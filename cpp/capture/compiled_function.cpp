@@ -202,6 +202,7 @@ void CompiledFunction::free_retired() {
 Outcome CompiledFunction::find(Call& call) {
   const Flight running(running_);
   const size_t likely = likely_ < roots_.size() ? likely_ : 0;
+  call.tries_several = roots_.size() > 1;
   for (size_t k = 0; k < roots_.size(); ++k) {
     const size_t i = likely_first(k, likely);
     if (i >= roots_.size()) continue;

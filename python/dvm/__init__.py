@@ -10,6 +10,7 @@
     dvm.CompiledGraph(text)(x, y)  # a graph that was written down, without capture
     g.save(path), dvm.load(path)   # in a file, to be run elsewhere
     dvm.save(f, path)(x, y)        # what a call of f computes, likewise
+    dvm.asarray(numbers)           # a lazy array: no function, computed when a value is needed
 
 Errors of dvm's own are subclasses of `dvm.Error`; exceptions of the compiled program are its own.
 """
@@ -35,6 +36,7 @@ from dvm.errors import (
 from dvm.explaining.explain import explain
 from dvm.freezing import freeze
 from dvm.graphs import CompiledGraph, load
+from dvm.lazy import asarray, flush
 from dvm.logs import from_environment, set_logs
 from dvm.memory import MemoryStats, clear_cache, set_cache_limit, stats
 from dvm.profiling.profile import profile
@@ -62,10 +64,13 @@ __all__ = [
     "UnsupportedError",
     "__version__",
     "annotate",
+    "asarray",
     "clear_cache",
     "compile",
     "explain",
+    "flush",
     "freeze",
+    "lazy",
     "load",
     "profile",
     "save",

@@ -178,6 +178,13 @@ LOOP_STUCK = Row("a loop of which a turn does not go again the way it went", STR
 LOOP_VARIABLE = Row("a loop whose variable {} is {}", STRAIGHT)
 LOOP_VIEW = Row("a loop that writes into an array of which {} is, or has, a view", APART)
 LOOP_WAYS = Row("a loop of which turns go more than {} ways", STRAIGHT)
+RECURSION_EFFECT = Row("a recursive function that {}", STRAIGHT)
+RECURSION_OUTSIDE = Row(
+    "a recursive function that uses a value of type {} which it was not given", STRAIGHT
+)
+RECURSION_STATE = Row("a recursive function behind a change of {}", STRAIGHT)
+RECURSION_STUCK = Row("a recursive function that does not go again the way it went", STRAIGHT)
+RECURSION_WAYS = Row("a recursive function that goes more than {} ways", STRAIGHT)
 OUTSIDE_A_FUNCTION = Row("code outside a function", STRAIGHT)
 BUILTIN_REPLACED = Row("builtins.{} was replaced", STRAIGHT)
 NESTED_TOO_DEEP = Row("a value that contains itself or is nested too deep", STRAIGHT)

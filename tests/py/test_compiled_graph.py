@@ -34,6 +34,17 @@ def softmax(x: Any, scale: float) -> Any:
     return e / e.sum(1, keepdims=True)
 
 
+def test_a_value_may_be_given_axes_of_size_1() -> None:
+    given = dvm.CompiledGraph("""graph v1 {
+      %0 = input f64[]
+      %1 = neg(%0) f64[]
+      %2 = reshape(%1) f64[1, 1]
+      return %2, %1
+    }""")
+    matrix, value = given(np.ones(()))
+    assert (matrix.tolist(), value.tolist()) == ([[-1]], -1)
+
+
 @pytest.mark.parametrize("target", ["cpu", "ascend910b1"])
 def test_text_runs_for_any_size(target: str) -> None:
     compiled = dvm.CompiledGraph(SOFTMAX, target=target)

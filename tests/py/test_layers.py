@@ -111,7 +111,13 @@ def test_no_circle_of_parts_is_larger_than_three() -> None:
 
 def test_the_ways_up_are_few_and_named() -> None:
     """An interface is defined below the part that has it, and what is no part is one of these."""
-    assert set(lowering.OFFERS) == {"Materialiser", "LoopPolicy", "Caller", "Operators"}
+    assert set(lowering.OFFERS) == {
+        "Materialiser",
+        "LoopPolicy",
+        "RecursionPolicy",
+        "Caller",
+        "Operators",
+    }
     for interface, part in lowering.OFFERS.items():
         (base,) = [b for b in lowering.PARTS[part].__bases__ if b.__name__ == interface]
         assert ORDER.index(folder_of(base.__module__)) < ORDER.index(layer_of(part))

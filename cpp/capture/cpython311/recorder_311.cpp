@@ -3,6 +3,7 @@
 #include <deque>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "capture/call_bound.h"
 #include "capture/cpython311/drops.h"
@@ -414,6 +415,11 @@ class Recorder {
 
   void push_frame(PyFrameObject* frame, std::span<const NodeId> parameters, bool may_stop) {
     check_nothing_in_flight();
+    PyCodeObject* const code = dvm_frame_view(frame).code;
+    if (std::ranges::any_of(
+            frames_, [&](const Followed& each) { return each.frame.place().code == code; })) {
+      recursive_.insert(code);
+    }
     Shadow shadow;
     if (!spare_.empty()) {
       shadow = std::move(spare_.back());
@@ -488,7 +494,11 @@ class Recorder {
       finished_ = !returned_;
       if (returned_) return;
     } else {
-      record_.add(Kind::leave, words().empty, std::span(&node, 1), top.frame.place());
+      const Place place = top.frame.place();
+      const int32_t left = record_.add(Kind::leave, words().empty, std::span(&node, 1), place);
+      // What calls of one function return are several values, though each is the constant 0.
+      const bool is_apart = !is_generator && recursive_.contains(place.code);
+      if (is_apart) node = record_.add_result(left, value);
       if (top.instance != kNoNode) node = top.instance;
     }
     pop_frame();
@@ -547,6 +557,7 @@ class Recorder {
   CodeLoops loops_;
   std::deque<Followed> frames_;
   Callbacks callbacks_;
+  std::unordered_set<PyCodeObject*> recursive_;      // of functions that have called themselves
   std::unordered_map<PyObject*, Followed> waiting_;  // frames of generators, which the record keeps
   std::vector<Shadow> spare_;                        // of frames that are over
   std::vector<NodeId> enter_operands_;               // of one event; a member for its memory's sake

@@ -258,6 +258,9 @@ Miss miss_of(const Frame& frame, const Step& step) {
     case StepOp::loop_:
       return stated("a turn of the loop at " + core::to_string(path.location(step)),
                     "went a way that none has gone before");
+    case StepOp::invoke_:
+      return stated("a call of the recursive function at " + core::to_string(path.location(step)),
+                    "went a way that none has gone before");
     case StepOp::raises_:
       return stated("a call", "no longer raises " + safe_repr(path.object(p[4 + p[2]])));
     default:  // a fetch

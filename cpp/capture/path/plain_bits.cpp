@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <unordered_set>
 
-#include "capture/replay/loop.h"
+#include "capture/replay/subroutine.h"
 
 namespace dvm::capture {
 
@@ -27,8 +27,7 @@ bool has_plain_bits(const core::Node& node) {
   return (dtype == DType::f32 || dtype == DType::f64) && rounds_once(node.op);
 }
 
-// `seen`: paths that were asked, or are being; a loop may be one of its own turns, where a function
-// calls itself.
+// `seen`: paths that were asked, or are being: what calls itself is within itself.
 bool has_plain_bits(const Path& path, std::unordered_set<const Path*>& seen) {
   if (!seen.insert(&path).second) return true;
   if (path.parent != nullptr && !has_plain_bits(*path.parent, seen)) return false;
@@ -38,10 +37,9 @@ bool has_plain_bits(const Path& path, std::unordered_set<const Path*>& seen) {
       const auto& nodes = path.segments[static_cast<size_t>(p[0])]->graph.nodes();
       return std::ranges::all_of(nodes, [](const auto& node) { return has_plain_bits(node); });
     }
-    if (step.op != StepOp::loop_) return true;
-    const auto& turns = loop_of(path.object(p[1])).paths();
-    return std::ranges::all_of(turns,
-                               [&](const auto& turn) { return has_plain_bits(*turn, seen); });
+    if (step.op != StepOp::loop_ && step.op != StepOp::invoke_) return true;
+    return std::ranges::all_of(subroutine_of(path.object(p[1])).paths(),
+                               [&](const auto& way) { return has_plain_bits(*way, seen); });
   });
 }
 

@@ -59,14 +59,18 @@ Loops loops_between(PyObject* events, Py_ssize_t begin, Py_ssize_t end, const Ro
 
 class Shape {
  public:
-  Shape(PyObject* nodes, PyObject* events, const Loops& loops, std::unordered_set<int64_t>& within)
-      : nodes_(nodes), events_(events), loops_(loops), within_(within) {}
+  Shape(PyObject* nodes, PyObject* events, const Loops& loops, PyObject* called,
+        std::unordered_set<int64_t>& within)
+      : nodes_(nodes), events_(events), loops_(loops), called_(called), within_(within) {}
 
   int64_t of(Py_ssize_t begin, Py_ssize_t end) {
     for (Py_ssize_t i = begin; i < end; ++i) {
       const auto loop = loops_.find(i);
       if (loop == loops_.end() || loop->second.out >= end) {
         add(i);
+        if (const Py_ssize_t last = i > begin ? last_of_call(i) : -1; last >= 0 && last < end) {
+          i = last - 1;  // to what it gave
+        }
       } else {
         add(loop->second);
         i = loop->second.out;
@@ -106,9 +110,18 @@ class Shape {
     for (size_t turn = 0; turn < loop.headers.size(); ++turn) {
       const Py_ssize_t begin = loop.headers[turn] + 1;
       const Py_ssize_t end = turn + 1 < loop.headers.size() ? loop.headers[turn + 1] : loop.out;
-      if (end > begin) within_.insert(Shape(nodes_, events_, loops_, within_).of(begin, end));
+      if (end > begin)
+        within_.insert(Shape(nodes_, events_, loops_, called_, within_).of(begin, end));
     }
     add(loop.out);
+  }
+
+  // The last event of an activation that is a step and begins there; -1: none does.
+  Py_ssize_t last_of_call(Py_ssize_t event) const {
+    if (PyDict_GET_SIZE(called_) == 0) return -1;
+    const Ref key = Ref::steal(PyLong_FromSsize_t(event));
+    PyObject* const last = key ? PyDict_GetItem(called_, key.get()) : nullptr;
+    return last != nullptr ? PyLong_AsSsize_t(last) : -1;
   }
 
   void mix(uint64_t value) {
@@ -146,6 +159,7 @@ class Shape {
   PyObject* const nodes_;
   PyObject* const events_;
   const Loops& loops_;
+  PyObject* called_;
   std::unordered_set<int64_t>& within_;
   std::unordered_map<Py_ssize_t, size_t> places_;
   std::unordered_map<PyObject*, size_t> objects_;
@@ -155,10 +169,10 @@ class Shape {
 }  // namespace
 
 TurnShape shape_of_turn(PyObject* nodes, PyObject* events, Py_ssize_t begin, Py_ssize_t end,
-                        const RolledLoops& rolled) {
+                        const RolledLoops& rolled, PyObject* called) {
   TurnShape shape;
   const Loops loops = loops_between(events, begin, end, rolled);
-  shape.own = Shape(nodes, events, loops, shape.within).of(begin, end);
+  shape.own = Shape(nodes, events, loops, called, shape.within).of(begin, end);
   return shape;
 }
 

@@ -17,7 +17,9 @@ bool ArrayHost::is_argument(const runtime::BufferView& result,
 PyObject* ArrayHost::array_of(const runtime::BufferView& buffer) const {
   if (!is_slot(buffer.owner)) return library_.result_of(buffer);
   runtime::BufferView made;
-  if (!library_.allocate(buffer.dtype, {}, made)) return nullptr;
+  // A view of the value may have axes, of size 1.
+  const std::span<const int64_t> shape(buffer.shape, static_cast<size_t>(buffer.rank));
+  if (!library_.allocate(buffer.dtype, shape, made)) return nullptr;
   std::memcpy(made.data, buffer.data, static_cast<size_t>(core::byte_size(buffer.dtype)));
   return static_cast<PyObject*>(made.owner);
 }

@@ -1,51 +1,18 @@
 #include "capture/replay/loop.h"
 
 #include <algorithm>
-#include <chrono>
 #include <utility>
 
 #include "capture/cpython311/interruption.h"
-#include "capture/path/path_tree.h"
 #include "capture/replay/frame.h"
-#include "capture/replay/likely.h"
 #include "capture/replay/lock.h"
 #include "capture/replay/numbers/stretch.h"
+#include "capture/replay/other_threads.h"
 #include "vm/target/watch.h"
 
 namespace dvm::capture {
 
 namespace {
-
-constexpr int64_t kUnbroken = 8;  // turns between two looks at other threads
-
-// Lets other threads have the interpreter's lock between two turns about as often as Python does
-// between two instructions. A path that holds the lock to its end must not: it is given up once the
-// others have waited for long, and the original lets them run.
-class OtherThreads {
- public:
-  explicit OtherThreads(bool holds_lock) : holds_lock_(holds_lock) {}
-
-  // False: give up.
-  bool let_run(bool holds_lock) {
-    const auto now = Clock::now();
-    if (holds_lock_ || holds_lock) return now - since_ < kLongest || !are_there();
-    if (now - since_ < kSwitchInterval) return true;
-    since_ = now;
-    const Unlocked unlocked(true);
-    return true;
-  }
-
- private:
-  using Clock = std::chrono::steady_clock;
-  static constexpr std::chrono::milliseconds kSwitchInterval{5}, kLongest{1000};
-
-  static bool are_there() {
-    return PyThreadState_Next(PyInterpreterState_ThreadHead(PyInterpreterState_Get())) != nullptr;
-  }
-
-  const bool holds_lock_;
-  Clock::time_point since_ = Clock::now();
-};
 
 Ref tuple_of(const Ref& first, const std::vector<Ref>& variables,
              const std::vector<int32_t>& slots) {
@@ -61,27 +28,10 @@ Ref tuple_of(const Ref& first, const std::vector<Ref>& variables,
 
 }  // namespace
 
-bool Loop::add(std::unique_ptr<Path> path) {
-  return install(std::move(path), paths_, roots_, !running_.any())->reason().empty();
-}
-
 bool Loop::may_learn(const Frame& frame) const {
   // Who wants to know what kernels do is shown kernels.
   return frame.call.times == nullptr && frame.call.missed == nullptr &&
-         vm::Watch::current() == nullptr && !roots_.empty() && roots_[0]->options.target == "cpu";
-}
-
-Outcome Loop::turn(Call& call) {
-  const size_t mark = call.draws->mark();
-  for (size_t k = 0; k < roots_.size(); ++k) {
-    const size_t i = likely_first(k, likely_);
-    call.draws->begin_again(mark);
-    const Outcome outcome = replay(*roots_[i], call);
-    if (outcome == Outcome::missed && !call.wrote) continue;
-    likely_ = i;
-    return outcome;
-  }
-  return Outcome::missed;
+         vm::Watch::current() == nullptr && !paths().empty() && paths()[0]->options.target == "cpu";
 }
 
 Loop::Result Loop::run(Frame& frame, PyObject* iterator, std::span<PyObject* const> given) {
@@ -96,7 +46,7 @@ Loop::Result Loop::run(Frame& frame, PyObject* iterator, std::span<PyObject* con
 
 PyObject* Loop::run_turns(Frame& frame, PyObject* iterator, std::span<PyObject* const> given,
                           Result& result) {
-  const Flight flight(running_);
+  const Flight flight = begin();
   missed_turn_ = -1;
   std::vector<Ref> variables;
   for (PyObject* const object : given) variables.push_back(Ref::borrow(object));
@@ -107,8 +57,8 @@ PyObject* Loop::run_turns(Frame& frame, PyObject* iterator, std::span<PyObject* 
   Draws& draws = frame.draws();
   const size_t mark = draws.mark();
   numbers::Items items(iterator);
-  numbers::Stretch stretch(learning_, paths_,
-                           learning_.changes(paths_, layout_.variables, layout_.carried),
+  numbers::Stretch stretch(learning_, paths(),
+                           learning_.changes(paths(), layout_.variables, layout_.carried),
                            frame.undo(), draws);
   for (int64_t number = 0, unbroken = 0;; ++number) {
     if (dvm_is_interrupted()) {
@@ -116,7 +66,7 @@ PyObject* Loop::run_turns(Frame& frame, PyObject* iterator, std::span<PyObject* 
       return nullptr;
     }
     // As Python does between two instructions. Then nothing need be what it was.
-    const bool breaks = unbroken++ % kUnbroken == 0;
+    const bool breaks = unbroken++ % OtherThreads::kUnbroken == 0;
     if (breaks) stretch.forget();
     if (breaks && !others.let_run(!draws.is_empty())) {
       result.outcome = Outcome::dropped;
@@ -147,7 +97,7 @@ PyObject* Loop::run_turns(Frame& frame, PyObject* iterator, std::span<PyObject* 
               .registers = learns && stretch.wants(number) ? &registers : nullptr,
               .undo = &frame.undo(),
               .draws = &draws};
-    result.outcome = turn(call);
+    result.outcome = replay(call);
     frame.call.opaque += call.opaque;
     frame.call.turns += 1 + call.turns;
     ++turns_replayed_;
@@ -180,16 +130,8 @@ void Loop::note_count(int64_t turns) {
 
 void Loop::clear() {
   changed();
-  roots_.clear();
   learning_ = {};
-  const auto freed = std::exchange(paths_, {});  // what goes with them may run code
-}
-
-int Loop::traverse(visitproc visit, void* arg) const {
-  for (const auto& path : paths_) {
-    if (const int status = path->traverse(visit, arg)) return status;
-  }
-  return 0;
+  Subroutine::clear();
 }
 
 namespace steps {
@@ -222,59 +164,10 @@ bool lend_(Frame& f, const int32_t* p) {
 
 }  // namespace steps
 
-namespace {
-
-struct LoopObject {
-  PyObject_HEAD Loop* loop;
-};
-
-PyTypeObject* g_loop_type = nullptr;
-
-LoopObject* cast_loop(PyObject* object) { return reinterpret_cast<LoopObject*>(object); }
-
-int traverse_loop(PyObject* self, visitproc visit, void* arg) {
-  Py_VISIT(Py_TYPE(self));
-  return cast_loop(self)->loop ? cast_loop(self)->loop->traverse(visit, arg) : 0;
+bool is_loop(PyObject* object) {
+  return is_subroutine(object) && dynamic_cast<const Loop*>(&subroutine_of(object)) != nullptr;
 }
 
-int clear_loop(PyObject* self) {
-  cast_loop(self)->loop->clear();
-  return 0;
-}
-
-void destroy_loop(PyObject* self) {
-  PyTypeObject* const type = Py_TYPE(self);
-  PyObject_GC_UnTrack(self);
-  delete cast_loop(self)->loop;
-  type->tp_free(self);
-  Py_DECREF(type);
-}
-
-PyType_Slot g_loop_slots[] = {{Py_tp_traverse, reinterpret_cast<void*>(traverse_loop)},
-                              {Py_tp_clear, reinterpret_cast<void*>(clear_loop)},
-                              {Py_tp_dealloc, reinterpret_cast<void*>(destroy_loop)},
-                              {0, nullptr}};
-
-PyType_Spec g_loop_spec = {
-    "dvm.Loop", sizeof(LoopObject), 0,
-    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION, g_loop_slots};
-
-}  // namespace
-
-PyObject* make_loop_type() {
-  PyObject* const type = PyType_FromSpec(&g_loop_spec);
-  g_loop_type = reinterpret_cast<PyTypeObject*>(type);
-  return type;
-}
-
-PyObject* new_loop(Loop::Layout layout) {
-  PyObject* const self = g_loop_type->tp_alloc(g_loop_type, 0);
-  if (self != nullptr) cast_loop(self)->loop = new Loop(std::move(layout));
-  return self;
-}
-
-bool is_loop(PyObject* object) { return Py_IS_TYPE(object, g_loop_type); }
-
-Loop& loop_of(PyObject* object) { return *cast_loop(object)->loop; }
+Loop& loop_of(PyObject* object) { return static_cast<Loop&>(subroutine_of(object)); }
 
 }  // namespace dvm::capture

@@ -1,5 +1,5 @@
-// A loop of the user's function as one step of a Path: its body is a tree of Paths of its own,
-// which is replayed for each turn. Its arguments are the variables that the loop names and the
+// A loop of the user's function as one step of a Path: its body is replayed for each turn. The
+// arguments of that are the variables that the loop names and the
 // item, its value a tuple: what became of the turn, and of the variables.
 //
 // A turn writes into the arrays that the loop is lent (steps `lend` and `put`), the path's own or
@@ -8,19 +8,16 @@
 // another way then, and where it cannot be finished the whole call is given up.
 #pragma once
 
-#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
 
-#include "capture/in_flight.h"
-#include "capture/path/path.h"
 #include "capture/replay/numbers/stretch.h"
-#include "capture/replay/replay.h"
+#include "capture/replay/subroutine.h"
 
 namespace dvm::capture {
 
-class Loop {
+class Loop : public Subroutine {
  public:
   // What a turn's tuple begins with: that the loop goes on, or the place where the frame went on.
   static constexpr long kNext = -1;
@@ -33,15 +30,11 @@ class Loop {
     Ref end;
   };
 
-  explicit Loop(Layout layout) : layout_(std::move(layout)) {}
-  Loop(const Loop&) = delete;
+  explicit Loop(Layout layout) : Subroutine(layout.variables + 1), layout_(std::move(layout)) {}
 
-  // Whether the path is compiled to its end; one like it may be there already.
-  bool add(std::unique_ptr<Path> path);
   // Paths that hold the loop rely on what is known of its bodies: those made before miss.
   void changed() { ++version_, missed_turn_ = -1; }
   int32_t version() const { return version_; }
-  const std::vector<std::unique_ptr<Path>>& paths() const { return paths_; }
   const Layout& layout() const { return layout_; }
   int64_t missed_turn() const { return missed_turn_; }  // of the last call that missed; -1: none
 
@@ -67,12 +60,9 @@ class Loop {
   std::optional<core::Loc> replayed_at() const { return learning_.refused_at(); }
   void count_turns_of_numbers(int64_t turns) { turns_of_numbers_ += turns; }
 
-  int traverse(visitproc visit, void* arg) const;
-  // Lets go of all that it holds, for the garbage collector: what still calls it misses.
-  void clear();
+  void clear() override;
 
  private:
-  Outcome turn(Call& call);
   PyObject* run_turns(Frame& frame, PyObject* iterator, std::span<PyObject* const> given,
                       Result& result);
   bool may_learn(const Frame& frame) const;
@@ -84,20 +74,14 @@ class Loop {
     int64_t turns = -1, calls = 0;  // of each call; and how many there were
   };
 
-  Layout layout_;
-  std::vector<std::unique_ptr<Path>> paths_;
-  std::vector<Path*> roots_;
-  size_t likely_ = 0;
-  InFlight running_;
+  const Layout layout_;
   int32_t version_ = 0;
   int64_t missed_turn_ = -1, turns_of_numbers_ = 0, turns_replayed_ = 0;
   numbers::Learning learning_;
   std::optional<Watched> watched_;
 };
 
-// Loops as Python objects, which steps hold.
-PyObject* make_loop_type();
-PyObject* new_loop(Loop::Layout layout);
+// Of a Python object that holds one (subroutine.h).
 bool is_loop(PyObject* object);
 Loop& loop_of(PyObject* object);
 

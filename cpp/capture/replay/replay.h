@@ -12,6 +12,8 @@
 namespace dvm::capture {
 
 class Draws;
+class OtherThreads;
+class Recursion;
 class Undo;
 
 enum class Outcome : uint8_t {
@@ -24,6 +26,14 @@ enum class Outcome : uint8_t {
   raised,    // a Python error is set, and is an effect's own
   interrupted,  // something waits that the interpreter does between two instructions, a signal's
                 // handler, say; or has raised the Python error that is set. Nothing is visible
+};
+
+// What an activation of a recursive function gave, kept for another way of the same call: each way
+// that runs it anew would run all below it, so that the ways of a deep tree would multiply.
+struct Given {
+  const Recursion* function;
+  std::vector<Ref> arguments;
+  Ref value;
 };
 
 // One call, as the replay sees it.
@@ -51,6 +61,9 @@ struct Call {
   // Of the call that the turn is part of; null: the call is no turn.
   Undo* undo = nullptr;
   Draws* draws = nullptr;
+  OtherThreads* others = nullptr;  // of the outermost activation of a recursive function
+  bool tries_several = false;      // ways that may begin with the same activations
+  std::vector<Given> given = {};
 };
 
 Outcome replay(const Path& root, Call& call);

@@ -44,6 +44,7 @@ GUARDS = {
     "guard_writeable": "read-only arrays are another path: pass arrays that are alike",
     "guard_errstate": "each np.errstate is a path of its own: set it once, outside",
     "loop": "each way through a turn of a loop is captured once, for any count of turns",
+    "invoke": "each way through a function that calls itself is captured once, for any tree",
     "raises": "what raised at the capture did not, or otherwise: each is a path of its own",
     "code": "the function's own code was replaced, which retires all of its paths",
 }

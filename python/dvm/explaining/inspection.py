@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from dvm import _dvm, errors
 from dvm.explaining.advice import advice_for_fallback
+from dvm.magpy_capture.loops.histories import LoopHistories
 from dvm.reasons import AT_ONCE
 
 if TYPE_CHECKING:
@@ -76,27 +77,29 @@ def inspect(compiled: _dvm.Compiled[..., Any], stage: str, args: Any, kwargs: An
 def _turns(
     compiled: _dvm.Compiled[..., Any], paths: list[_dvm.PathRecord], stage: str, shown: set[int]
 ) -> list[tuple[str, str]]:
-    """Return a stage of the graphs of loops that these paths hold, under a heading each.
+    """Return a stage of the graphs of loops and recursive functions that these paths hold.
 
-    A turn goes one of several ways, which are paths of their own; sizes are those of a turn that
-    was captured. `shown` are loops that have been: a function that calls itself has one within
-    itself.
+    Each is under a heading. A turn, or a call, goes one of several ways, which are paths of their
+    own; sizes are those of one that was captured. `shown` are those that have been: what calls
+    itself is within itself.
     """
     lines = "\n".join(path["steps"] for path in paths if not path["reason"])
     headed = []
-    for known in vars(compiled).get("loops", {}).values():
+    loops = vars(compiled).get("loops", LoopHistories())
+    repeated = [("loop", known) for known in loops.values()]
+    repeated += [("function", known) for known in loops.recursions.values()]
+    for kind, known in repeated:
         at = "{}:{}".format(*known.begin)
-        if known.rolled is None or id(known) in shown:
-            continue
-        if not re.search(rf" = loop .*# {re.escape(at)}$", lines, re.M):
+        step = rf" = loop .*# {re.escape(at)}$" if kind == "loop" else " = invoke "
+        if known.rolled is None or id(known) in shown or not re.search(step, lines, re.M):
             continue
         shown.add(id(known))
-        ways = _dvm.loop_paths(known.rolled.loop)
+        ways = _dvm.ways_of(known.rolled.loop)
         for number, way in enumerate(ways):
             for graph in GRAPH.findall(way["graph"]) if not way["reason"] else ():
                 text = _stage_text(compiled, graph, stage, known.rolled.recorded[graph])
-                headed.append((f"loop at {at}, way {number}", text))
-        headed += _turns(compiled, ways, stage, shown)  # loops within
+                headed.append((f"{kind} at {at}, way {number}", text))
+        headed += _turns(compiled, ways, stage, shown)  # those within
     return headed
 
 

@@ -17,6 +17,7 @@ from dvm.explaining.advice import advice_for_rule
 from dvm.explaining.lines import quoted, source
 from dvm.explaining.operations import NODE, fused_graphs
 from dvm.explaining.summary import region_lines, summary
+from dvm.magpy_capture.loops.histories import LoopHistories, LoopHistory, RecursionHistory
 
 #: Of the text form, unless it is to be verbose; `to_dict` has all.
 MOST_LINES, MOST_LETTERS = 200, 300
@@ -47,6 +48,8 @@ class Report:
         for all counts and how many ways turns of that go, or why not, and where that was found;
         of one body, how many turns ran on the machine of numbers and small arrays, how many were
         replayed one by one, and the line that the machine has no instructions for.
+    recursions: per function that has called itself, whether it is one body for all calls and how
+        many ways these go, or why not, and where that was found.
     """
 
     function: str
@@ -62,6 +65,7 @@ class Report:
     paths: list[dict[str, Any]]
     parts: list[dict[str, Any]]
     loops: list[dict[str, Any]]
+    recursions: list[dict[str, Any]]
     verbose: bool = False
 
     def to_dict(self) -> dict[str, Any]:
@@ -111,6 +115,7 @@ def explain_call(
     if outcome in ("hit", "captured"):
         timed = _dvm.timed_call(compiled, *args, **kwargs)
     paths = _paths(_dvm.paths(compiled))
+    known = vars(compiled).get("loops", LoopHistories())
     return Report(
         function=compiled.label,
         summary=summary(compiled, outcome, paths[index] if index >= 0 else None, missed),
@@ -124,7 +129,8 @@ def explain_call(
         stats=after.counters(),
         paths=paths,
         parts=_parts(compiled.parts or ()),
-        loops=[_loop(loop) for loop in vars(compiled).get("loops", {}).values()],
+        loops=list(map(_loop, known.values())),
+        recursions=list(map(_recursion, known.recursions.values())),
         verbose=verbose,
     )
 
@@ -148,18 +154,27 @@ def _part(part: Any) -> dict[str, Any]:
     }
 
 
-def _loop(loop: Any) -> dict[str, Any]:
-    rolled = loop.rolled is not None and loop.reason is None
+def _loop(loop: LoopHistory) -> dict[str, Any]:
+    made = _recursion(loop)
+    rolled = made["rolled"]
     return {
-        "location": _text_of(loop.begin),
+        **made,
         "counts": sorted(loop.counts),
-        "rolled": rolled,
-        "ways": loop.ways if rolled else 0,
         "turns": loop.turns if rolled else {},
         "replayed_at": loop.replayed_at if rolled else "",
-        "reason": str(loop.reason or ""),
-        "at": _text_of(loop.at) if loop.reason else "",
-        "hint": loop.reason.advice if loop.reason else "",
+    }
+
+
+def _recursion(known: LoopHistory | RecursionHistory) -> dict[str, Any]:
+    """What is told of a loop, too."""
+    rolled = known.rolled is not None and known.reason is None
+    return {
+        "location": _text_of(known.begin),
+        "rolled": rolled,
+        "ways": known.ways if rolled else 0,
+        "reason": str(known.reason or ""),
+        "at": _text_of(known.at) if known.reason else "",
+        "hint": known.reason.advice if known.reason else "",
     }
 
 
@@ -232,6 +247,8 @@ def _lines(report: Report) -> list[str]:
     lines += map(_part_line, report.parts)
     for loop in report.loops:
         lines += _loop_lines(loop)
+    for function in report.recursions:
+        lines += _recursion_lines(function)
     ran = report.outcome in ("hit", "captured")
     met = ", taken by this call" if ran else ", where this call was given up"
     for index, path in enumerate(report.paths):
@@ -253,16 +270,35 @@ def _part_line(part: dict[str, Any]) -> str:
 def _loop_lines(loop: dict[str, Any]) -> list[str]:
     """Nothing of one that was met with one count only, and is short."""
     if loop["rolled"]:
-        ways = f"{loop['ways']} way{'s' * (loop['ways'] != 1)}"
-        line = f"  loop at {loop['location']}: one body for any count, of which turns go {ways}"
+        line = (
+            f"  loop at {loop['location']}: one body for any count, of which turns go {_ways(loop)}"
+        )
         if not loop["replayed_at"]:
             return [line]
         turns = f"{loop['turns']['replayed']} turns were replayed one by one, for the machine of"
         return [line, f"    {turns} numbers has nothing for {quoted(loop['replayed_at'])}"]
     if not loop["reason"]:
         return []
-    where = f"  loop at {loop['location']}: each count is another path, for it is {loop['reason']}"
-    return [f"{where} ({quoted(loop['at'])})", f"  hint: {loop['hint']}"]
+    return _why_apart(f"  loop at {loop['location']}: each count is another path", loop)
+
+
+def _recursion_lines(function: dict[str, Any]) -> list[str]:
+    """Nothing of one whose calls all went alike so far."""
+    where = f"  recursive function at {function['location']}"
+    if function["rolled"]:
+        return [f"{where}: one body for all calls, which go {_ways(function)}"]
+    if not function["reason"]:
+        return []
+    return _why_apart(f"{where}: each shape of its calls is another path", function)
+
+
+def _ways(known: dict[str, Any]) -> str:
+    return f"{known['ways']} way{'s' * (known['ways'] != 1)}"
+
+
+def _why_apart(what: str, known: dict[str, Any]) -> list[str]:
+    because = f"{what}, for it is {known['reason']}"
+    return [f"{because} ({quoted(known['at'])})", f"  hint: {known['hint']}"]
 
 
 def _fallback_lines(path: dict[str, Any]) -> list[str]:

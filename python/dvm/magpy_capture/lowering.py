@@ -129,6 +129,8 @@ class Lowering:
             "loop_lists": ("begin" in recording,),
             "written_beside": ("begin" in recording,),
             "loops": (recording, function, found, loops, lower),
+            "recursions": (recording, function, found, loops, lower),
+            "left_behind": (found.told_apart,),
             "varying": (recording, varying),
         }
         try:

@@ -61,7 +61,7 @@ class Checks:
                 raise NeedsPythonError("'{}' and '{}' of the example share memory".format(*names))
             return
         if name not in OF_VALUES:
-            if name in ("loop", "raises"):
+            if name in ("loop", "invoke", "raises"):
                 raise NeedsPythonError(f"it has the step '{name}'")
             self._require_kind(name, open_ended[0])
             return

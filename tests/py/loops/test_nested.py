@@ -19,7 +19,7 @@ def steps_of(compiled: Any, step: str) -> int:
     """How often the paths of its loops' turns have that step."""
     loops = vars(compiled).get("loops", {}).values()
     rolled = [known.rolled.loop for known in loops if known.rolled]
-    paths = [path for loop in rolled for path in _dvm.loop_paths(loop)]
+    paths = [path for loop in rolled for path in _dvm.ways_of(loop)]
     return sum(step in line.split() for path in paths for line in path["steps"].splitlines())
 
 

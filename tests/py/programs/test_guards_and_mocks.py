@@ -166,6 +166,6 @@ def test_the_tables_name_every_guard_and_effect() -> None:
     """A step that is added has a place here."""
     guards = {name for name, category, *_ in _dvm.step_table if category in ("guard", "choice")}
     code = {"guard_names", "guard_code", "guard_function", "guard_errstate"}  # of no object of data
-    assert guards - {"iterate", "loop", "raises"} == GUARDS.keys() | code
+    assert guards - {"invoke", "iterate", "loop", "raises"} == GUARDS.keys() | code
     effects = {name for name, category, *_ in _dvm.step_table if category == "effect"}
     assert effects == {*EFFECTS, *VARIABLES, "effect", "unlock"}

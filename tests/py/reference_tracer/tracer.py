@@ -50,6 +50,7 @@ class Tracer:
         self.function = function
         self.record = Record()
         self.frames: list[FrameShadow] = []
+        self.recursive: set[types.CodeType] = set()  # of functions that have called themselves
         self.waiting: dict[types.FrameType, FrameShadow] = {}  # frames of generators
         self.finished = False
         self.in_flight = NO_NODE  # the exception that left a body, until its caller has it
@@ -146,6 +147,8 @@ class Tracer:
             else:
                 return
             self.add_enter(top, function, parameters)
+        if any(each.frame.f_code is frame.f_code for each in self.frames):
+            self.recursive.add(frame.f_code)
         shadow = FrameShadow(self.record, frame, parameters)
         shadow.instance = instance
         shadow.called_back = called_back
@@ -188,7 +191,9 @@ class Tracer:
             self.finished = True
             self.record.leave_frame(_dvm.peek(shadow.frame)[1])
         else:
-            self.record.add("leave", "", [node], shadow.place)
+            left = self.record.add("leave", "", [node], shadow.place)
+            if shadow.generator == NO_NODE and shadow.frame.f_code in self.recursive:
+                node = self.record.add_result(left, value)
             if shadow.instance != NO_NODE:
                 node = shadow.instance
         self.frames.pop()

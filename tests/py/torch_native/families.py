@@ -220,7 +220,7 @@ class Node:
 
 
 class TreeLSTM(nn.Module):
-    """One of sums over children: each shape of tree is a path."""
+    """One of sums over children."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -312,7 +312,7 @@ FAMILIES = {
     "GRU as a loop": Family(lambda: Loop(False), lambda: sequences(5, 1, 9, 2, 30, width=4)),
     "LSTM as a loop": Family(lambda: Loop(True), lambda: [(draw(3, n, 4),) for n in range(1, 201)]),
     "Tree-LSTM": Family(
-        TreeLSTM, lambda: [(tree(random.Random(seed)),) for seed in range(20)] * 2, 20
+        TreeLSTM, lambda: [(tree(random.Random(seed)),) for seed in range(20)] * 2, 4
     ),
 }
 

@@ -21,6 +21,7 @@ from dvm.magpy_capture.loops.looks import (
 from dvm.magpy_capture.loops.recorded_loops import NEXT
 from dvm.magpy_capture.path.spec import refuse
 from dvm.magpy_capture.values.kinds import NUMBERS, is_number, is_view_type, may_be_view
+from dvm.reasons import Row
 
 #: steps that find what is no variable of the loop
 FETCHES = frozenset(
@@ -32,11 +33,11 @@ COMPUTES = frozenset(
     "run operator call call_random own tuple list slice set dict string format".split()
 )
 LOOKS = frozenset(
-    "at argument constant shape item iterate forget loop lend put require commit".split()
+    "at argument constant shape item iterate forget loop invoke lend put require commit".split()
 )
 EFFECTS = frozenset("commit at copyto set_item effect list tuple constant return".split())
 #: those with a result of their own
-MAKES = (FETCHES | COMPUTES | {"argument", "constant", "shape", "item", "iterate"}) - {"run"}
+MAKES = FETCHES | COMPUTES - {"run"} | set("argument constant invoke item iterate shape".split())
 
 
 @dataclass
@@ -49,6 +50,7 @@ class LoopBody:
     changed: of a variable that is a list which they change, the places of what may come into it.
     mixed: of those, the ones into which something may come that is no number.
     pins: whether a turn goes its way for one value of a number alone.
+    refused: the reason for what it must not do.
     arrays: places of the variables in which they find arrays, or hand on what may hold some, and
         ELSEWHERE, where they find one that is in none of them (see looks.py).
     fetches: whether they look at objects that are no variables.
@@ -61,6 +63,7 @@ class LoopBody:
     arrays: set[int] = field(default_factory=set)
     fetches: bool = False
     pins: bool = False
+    refused: Row = reasons.LOOP_EFFECT
 
     def state(self) -> tuple[Any, ...]:
         """To compare with that of another time."""
@@ -79,7 +82,7 @@ class LoopBody:
         """
         found = self.moved(self.written)
         if any(place == ELSEWHERE or place >= variables for place in found):
-            raise refuse(reasons.LOOP_EFFECT, "writes into what it iterates over or reaches")
+            raise refuse(self.refused, "writes into what it iterates over or reaches")
         return found
 
     def moved(self, places: Iterable[int]) -> set[int]:
@@ -106,6 +109,35 @@ class LoopBody:
         Raises:
             NotCapturable: where it does more than compute and write into arrays of its variables.
         """
+        origins, made, looks = self._look_through(steps, variables, within)
+        returned = made[steps[-1][1]][2]
+        looks.leave(returned[1:])
+        self._note_looks(looks)
+        if made[returned[0]][2] == NEXT:
+            for place, register in zip(carried, returned[1:], strict=True):
+                self.moves.setdefault(place, set()).update(origins[register])
+
+    def take_activation(
+        self, steps: Sequence[tuple[Any, ...]], parameters: int, within: Mapping[int, LoopBody]
+    ) -> None:
+        """The same of an activation of a recursive function, which only computes.
+
+        Raises:
+            NotCapturable: where it does more.
+        """
+        self._look_through(steps, parameters, within)
+        draws = any(step[0] == "call_random" for step in steps)
+        if self.written or self.changed or draws:
+            what = "random draws" if draws else "a write into what it was given"
+            raise refuse(self.refused, effect(what))
+
+    def _look_through(
+        self,
+        steps: Sequence[tuple[Any, ...]],
+        variables: int,
+        within: Mapping[int, LoopBody],
+    ) -> tuple[dict[int, Origins], dict[int, tuple[Any, ...]], Looks]:
+        """Note what each step does; where objects in registers come from, and what made them."""
         origins: dict[int, Origins] = {}
         made: dict[int, tuple[Any, ...]] = {}
         lent: set[int] = set()  # lists
@@ -122,7 +154,7 @@ class LoopBody:
             name, *rest = step
             committed = committed or name == "commit"
             if committed and name not in EFFECTS:
-                raise refuse(reasons.LOOP_EFFECT, effect(name))
+                raise refuse(self.refused, effect(name))
             self._check(name)
             looks.see(step)
             if name == "guard_value" and made.get(rest[0], ("item",))[0] != "item":
@@ -151,6 +183,11 @@ class LoopBody:
                 origins[rest[0]] = _union(origins, [each for each in given if each not in lent])
                 self._look_into(within[id(rest[1])], rest[3], rest[2], origins)
                 self._fill(within[id(rest[1])], rest[3], rest[2], made, origins, variables)
+            elif name == "invoke":
+                made[rest[0]] = step
+                origins[rest[0]] = _union(origins, rest[2]) | {ELSEWHERE}
+                self.fetches = True
+                self.arrays |= origins[rest[0]]
             elif name in MAKES:
                 made[rest[0]] = step
                 origins[rest[0]] = _origins_of(step, origins, looks)
@@ -158,20 +195,18 @@ class LoopBody:
                     numbers.add(rest[0])
                 if name == "call" and function_of(made[rest[1]]) in KEEPS:  # of a copy
                     origins[rest[2][0]] |= origins[rest[2][-1]]
-        returned = made[steps[-1][1]][2]
-        looks.leave(returned[1:])
+        return origins, made, looks
+
+    def _note_looks(self, looks: Looks) -> None:
         self.arrays |= looks.found
         self.fetches = self.fetches or looks.fetches
-        if made[returned[0]][2] == NEXT:
-            for place, register in zip(carried, returned[1:], strict=True):
-                self.moves.setdefault(place, set()).update(origins[register])
 
     def _check(self, name: str) -> None:
         if name in FETCHES:
             self.fetches = True
         known = name in FETCHES or name in COMPUTES or name in LOOKS or name in EFFECTS
         if not known and not name.startswith("guard"):
-            raise refuse(reasons.LOOP_EFFECT, effect(name))
+            raise refuse(self.refused, effect(name))
 
     def _look_into(
         self, within: LoopBody, given: Sequence[int], iterated: int, origins: dict[int, Origins]
@@ -217,7 +252,7 @@ class LoopBody:
         _, callee, given, *_ = call
         method = function_of(made[callee])
         if method not in CHANGES:
-            raise refuse(reasons.LOOP_EFFECT, effect("call"))
+            raise refuse(self.refused, effect("call"))
         parts = origins[given[-1]] if method in KEEPS else NOWHERE
         if _is_new_list(made[given[0]], made):
             origins[given[0]] |= parts
@@ -236,13 +271,13 @@ class LoopBody:
 
     def _append(self, to: tuple[Any, ...], parts: Origins, variables: int) -> None:
         if to[0] != "argument" or to[2] >= variables:
-            raise refuse(reasons.LOOP_EFFECT, effect("call"))
+            raise refuse(self.refused, effect("call"))
         self.changed.setdefault(to[2], set()).update(parts)
 
     def _write(self, into: Origins, variables: int) -> None:
         for place in into:
             if place == ELSEWHERE or place >= variables:
-                raise refuse(reasons.LOOP_EFFECT, "writes into what it iterates over or reaches")
+                raise refuse(self.refused, "writes into what it iterates over or reaches")
         self.written |= into
 
 
@@ -250,7 +285,7 @@ def _is_new_list(step: tuple[Any, ...], made: dict[int, tuple[Any, ...]]) -> boo
     """Whether it makes a list that only the turn has."""
     if step[0] == "call":
         return function_of(made[step[2]]) in NEW_LISTS
-    return step[0] == "list" or (step[0] == "operator" and step[2] in ("+", "*"))
+    return step[0] in ("list", "invoke") or (step[0] == "operator" and step[2] in ("+", "*"))
 
 
 def effect(step: str) -> str:

@@ -36,13 +36,16 @@ def branches_on_data(recording: dict[str, Any], turns: RecordedLoop) -> bool:
     )
 
 
-def ways_shown(recording: dict[str, Any], turns: RecordedLoop) -> int:
-    """How many ways the recorded turns went, loops within them aside."""
+def ways_shown(recording: dict[str, Any], turns: RecordedLoop, called: dict[int, int]) -> int:
+    """How many ways the recorded turns went, loops and `called` activations within them aside."""
     events, ways = recording["events"], set()
     for turn in range(turns.count):
-        answers, within = [], 0
-        first, last = turns.headers[turn] + 1, turns.event_behind(turn)
-        for kind, name, _, keywords, *_ in events[first:last]:
+        answers, within, behind = [], 0, 0
+        for number in range(turns.headers[turn] + 1, turns.event_behind(turn)):
+            kind, name, _, keywords, *_ = events[number]
+            if number < behind:
+                continue
+            behind = called.get(number, behind)
             if kind == "branch" and not within:
                 answers.append((name, *keywords))
             elif kind == "header":

@@ -86,16 +86,42 @@ class LoopHistory:
         return "" if self.rolled is None else _dvm.loop_replayed_at(self.rolled.loop) or ""
 
 
+@dataclass
+class RecursionHistory:
+    """What recordings of a function have told of one that calls itself.
+
+    shapes: of its outermost activations, with all within. reason, at: why they are no steps.
+    """
+
+    begin: Location
+    shapes: set[int] = field(default_factory=set)
+    rolled: Rolled | None = None
+    reason: Reason | None = None
+    at: Location = ("", 0)
+
+    @property
+    def is_wanted(self) -> bool:
+        """Whether its activations are steps: two calls have gone through it in different ways."""
+        return self.reason is None and (self.rolled is not None or len(self.shapes) > 1)
+
+    @property
+    def ways(self) -> int:
+        """How many ways its activations go, as far as is known."""
+        return 0 if self.rolled is None else len(_dvm.ways_of(self.rolled.loop))
+
+
 class LoopHistories(dict[Any, LoopHistory]):
     """Those of one function, by `RecordedLoop.key`.
 
     recordings: how many have been lowered.
+    recursions: those of functions that call themselves, by `Activation.key`.
     hopeless: those that end paths, by where they begin; parts of the function share them.
     """
 
     def __init__(self, hopeless: dict[Location, LoopHistory] | None = None) -> None:
         super().__init__()
         self.recordings = 0
+        self.recursions: dict[Any, RecursionHistory] = {}
         self.hopeless = {} if hopeless is None else hopeless
 
     def meet(self, turns: RecordedLoop, begin: Location) -> LoopHistory:
@@ -107,6 +133,24 @@ class LoopHistories(dict[Any, LoopHistory]):
             if (other := self.hopeless.get(begin)) is not None:
                 known.reason, known.at, known.ends_paths = other.reason, other.at, True
         return self[turns.key]
+
+    def meet_recursion(self, key: tuple[Any, ...]) -> RecursionHistory:
+        """What is known of a recursive function that a call has run; first in `key` is its code."""
+        code = key[0]
+        if key not in self.recursions:
+            self.recursions[key] = RecursionHistory((code.co_filename, code.co_firstlineno))
+        return self.recursions[key]
+
+    def changed(self, rolled: Rolled) -> None:
+        """What its turns do is another thing: paths that hold the loop miss, activations, too."""
+        _dvm.loop_changed(rolled.loop)
+        for each in self.recursions.values():
+            if each.rolled is not None:
+                each.rolled.shapes.clear()
+
+    def bodies(self) -> dict[int, LoopBody]:
+        """What turns of the loops that were rolled do, by the ids of these."""
+        return {id(each.rolled.loop): each.rolled.body for each in self.values() if each.rolled}
 
 
 @dataclass

@@ -340,6 +340,9 @@ def turn_recording(recording: dict[str, Any], turns: RecordedLoop, turn: int) ->
         "variables": len(loop.variables),
         "layouts": [each for each in recording["layouts"] if begin <= each < end],
         "loops": loops_within(recording, begin, end),
+        "activations": [
+            each for each in recording["activations"] if begin <= each.enter and each.leave < end
+        ],
         "snapshots": snapshots,
         "result": len(nodes) - 1,
         "aborted": "",
@@ -380,10 +383,12 @@ def shape_of(
     turns: RecordedLoop,
     turn: int,
     is_rolled: Callable[[RecordedLoop], bool],
+    called: dict[int, int],
 ) -> set[int]:
     """Numbers that are equal for turns which did the same with values of the same kinds.
 
     Of a rolled loop within, what its turns did has numbers of its own, whatever their order.
+    called: of activations that are steps, their first and their last events.
     """
     events, nodes = recording["events"], recording["nodes"]
     begin, end = turns.first_event(turn), turns.event_behind(turn)
@@ -393,5 +398,5 @@ def shape_of(
         for each in loops_within(recording, begin, end)
         if is_rolled(each)
     }
-    own, within = _dvm.shape_of_turn(nodes, events, begin, end, rolled)
+    own, within = _dvm.shape_of_turn(nodes, events, begin, end, rolled, called)
     return {hash((ends, own)), *within}

@@ -15,9 +15,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from dvm import _dvm, classes, reasons
-from dvm.magpy_capture.libraries import fits_graph, is_array, library_of
-from dvm.magpy_capture.library import Array
+from dvm import _dvm, reasons
 from dvm.magpy_capture.loops.branching import branches_on_data, ways_shown
 from dvm.magpy_capture.loops.held import check_steps, hold_all
 from dvm.magpy_capture.loops.histories import (
@@ -43,7 +41,6 @@ from dvm.magpy_capture.loops.recorded_loops import (
     variables_at,
     writes_many_parts,
 )
-from dvm.magpy_capture.objects.open_lists import is_open_list
 from dvm.magpy_capture.path.loop_policy import LoopPolicy
 from dvm.magpy_capture.path.program import describe
 from dvm.magpy_capture.path.spec import NotCapturable, PathSpec, refuse
@@ -51,9 +48,7 @@ from dvm.magpy_capture.path.varying import ValueHistory
 from dvm.magpy_capture.recording.findings import Findings
 from dvm.magpy_capture.values import (
     Abstract,
-    DictValue,
     Host,
-    Instance,
     IteratorValue,
     ListValue,
     Literal,
@@ -76,8 +71,8 @@ class Loops(LoopPart, LoopPolicy):
     """Chooses the loops that are rolled, and lowers them."""
 
     needs = (
-        "arrays callbacks graph heap held ledger lent list_changes loop_lists memory opaque "
-        "program record recorded written_beside"
+        "arrays callbacks graph held ledger left_behind lent loop_lists memory opaque "
+        "program record recorded values_handed written_beside"
     )
 
     def __init__(
@@ -309,7 +304,7 @@ class Loops(LoopPart, LoopPolicy):
         for name in self._at_end(turns):
             if name not in turns.loop.variables:
                 raise refuse(reasons.LOOP_VARIABLE, name, "set by no turn")
-        if turns.count > MOST_WAYS and ways_shown(self.recording, turns) > MOST_WAYS:
+        if turns.count > MOST_WAYS and ways_shown(self.recording, turns, self._called) > MOST_WAYS:
             raise refuse(reasons.LOOP_WAYS, MOST_WAYS)
 
     def _lower_turns(self, turns: RecordedLoop, rolled: Rolled) -> None:
@@ -320,12 +315,12 @@ class Loops(LoopPart, LoopPolicy):
             lowered = self._lower_some(turns, rolled, missed)
         finally:  # some may have been added
             if rolled.body.state() != before:
-                _dvm.loop_changed(rolled.loop)
+                self.known.changed(rolled)
         # A turn that was missed, and does what another one did, will be missed again. Of a loop
         # within another one that says nothing: it was missed in one turn of that.
         stuck = not self._is_turn and missed >= 0 and lowered > 0 and self._ways() == ways
         if stuck or _dvm.loop_state(rolled.loop)["paths"] > MOST_WAYS:
-            _dvm.loop_changed(rolled.loop)
+            self.known.changed(rolled)
             raise refuse(reasons.LOOP_STUCK) if stuck else refuse(reasons.LOOP_WAYS, MOST_WAYS)
 
     def _lower_some(self, turns: RecordedLoop, rolled: Rolled, missed: int) -> int:
@@ -355,7 +350,14 @@ class Loops(LoopPart, LoopPolicy):
 
     def _shapes_of(self, turns: RecordedLoop, turn: int) -> set[int]:
         is_rolled = lambda loop: self.known[loop.key].rolled is not None  # noqa: E731
-        return shape_of(self.recording, turns, turn, is_rolled)
+        return shape_of(self.recording, turns, turn, is_rolled, self._called)
+
+    @property
+    def _called(self) -> dict[int, int]:
+        """Activations of recursive functions that are steps: their first and their last events."""
+        known = self.known.recursions
+        recorded = self.recording["activations"]
+        return {each.enter: each.leave for each in recorded if known[each.key].is_wanted}
 
     def _ways(self) -> int:
         """How many ways turns of all loops go, so far."""
@@ -380,11 +382,8 @@ class Loops(LoopPart, LoopPolicy):
         if spec.reason:
             raise NotCapturable(spec.reason, spec.reason_at)  # type: ignore[arg-type]
         check_steps(turns, spec.steps)
-        within = {
-            id(each.rolled.loop): each.rolled.body for each in self.known.values() if each.rolled
-        }
-        rolled.body.take(spec.steps, carried, len(loop.variables), within)
-        if not _dvm.add_to_loop(rolled.loop, spec):
+        rolled.body.take(spec.steps, carried, len(loop.variables), self.known.bodies())
+        if not _dvm.add_way(rolled.loop, spec):
             raise refuse(reasons.LOOP_EFFECT, "cannot be compiled")
         rolled.recorded |= spec.recorded
 
@@ -440,7 +439,8 @@ class Loops(LoopPart, LoopPolicy):
             elif id(value) in apart:
                 register = value.register
             else:
-                register = self._register(loop.variables[place], value, place in private, given)
+                name, private_ = loop.variables[place], place in private
+                register = self.values_handed.register(name, value, private_, given)
             registers.append(register)
             if isinstance(value, Tensor) and not value.is_scalar:
                 given.append(Given(value, register, place in private))
@@ -488,51 +488,6 @@ class Loops(LoopPart, LoopPolicy):
                 if value.library.count_writes is not None:
                     raise refuse(reasons.LOOP_VIEW, name)
 
-    def _register(self, name: str, value: Abstract, private: bool, given: list[Given]) -> int:
-        """The register of a variable's value; of an array that the loop writes, of one to write.
-
-        given: gets the arrays that are in a list.
-        """
-        if isinstance(value, Tensor):
-            if private and not value.is_scalar:
-                self.memory.may_write(value)
-                if value.object is None:
-                    raise refuse(reasons.LOOP_VARIABLE, name, describe(value))
-                return self.program.step("own", self.arrays.tensor_register(value))
-            return self.arrays.tensor_register(value)
-        if is_open_list(value):
-            return self.list_changes.register(value)
-        if isinstance(value, ListValue) and (made := self._list_to_read(value, given)) >= 0:
-            return made
-        if isinstance(value, Sequence) and value.register < 0 and value.cls is not tuple:
-            raise refuse(reasons.LOOP_VARIABLE, name, describe(value))
-        if (register := self.written_beside.given(value)) >= 0:
-            return register  # whatever is in it: where that was written, no turn looks
-        if isinstance(value, Sequence) and value.counted >= 0:
-            return value.counted
-        if isinstance(value, (*PLAIN, Sequence, RangeValue)):
-            return self.program.register_of(value)
-        unchanged = getattr(value, "register", -1) >= 0 and not getattr(value, "changed", False)
-        if isinstance(value, (DictValue, ListValue, Instance)) and unchanged:
-            return int(value.register)
-        raise refuse(reasons.LOOP_VARIABLE, name, describe(value))
-
-    def _list_to_read(self, value: ListValue, given: list[Given]) -> int:
-        """A list of what the program's own one has in it, where that is known; or -1.
-
-        It is only read: a list that the loop may hand on is refused where that is seen.
-        """
-        if value.register >= 0 or value.is_open or value.cls is not list:
-            return -1
-        parts = [resolve(part) for part in value.elements]
-        if not all(isinstance(part, (*PLAIN, Tensor)) for part in parts):
-            return -1
-        registers = list(map(self.program.register_of, parts))
-        for part, register in zip(parts, registers, strict=True):
-            if isinstance(part, Tensor) and not part.is_scalar:
-                given.append(Given(part, register, False))
-        return self.program.step("list", registers)
-
     def _iterator(self, value: Abstract, given: list[Given], made: dict[int, int]) -> int:
         """A new iterator, or what it iterates over. made: registers by the ids of iterators."""
         value = resolve(value)
@@ -552,7 +507,7 @@ class Loops(LoopPart, LoopPolicy):
         if isinstance(value, ListValue):
             register = value.untouched_register
             if register < 0 and not _has_long_integers(value):
-                register = self._list_to_read(value, given)
+                register = self.values_handed.list_to_read(value, given)
             if register < 0:
                 raise refuse(reasons.LOOP_OVER, describe(value))
             return register
@@ -596,7 +551,7 @@ class Loops(LoopPart, LoopPolicy):
         """The path is for calls that leave the loop where this one did."""
         for each in given:
             each.version = each.value.storage.version
-        tag = self._item(made, 0)
+        tag = self.program.item(made, 0)
         self.program.guard("guard_value", tag, turns.goes_on, key=(tag,))
         names = turns.loop.outliving(turns.goes_on)
         for name, _, node in variables_at(self.recording["events"][turns.out]):
@@ -618,7 +573,9 @@ class Loops(LoopPart, LoopPolicy):
     ) -> Abstract:
         """What a variable is behind the loop."""
         try:
-            return self._adopted(turns, name, self._item(made, place), seen, given)
+            made_list = functools.partial(self.loop_lists.made_by_turn, turns, name)
+            register = self.program.item(made, place)
+            return self.left_behind.told(turns.enter, name, register, seen, given, made_list)
         except NotCapturable as refusal:
             self.give_up(turns, refusal)
             raise
@@ -656,95 +613,6 @@ class Loops(LoopPart, LoopPolicy):
         """Of those so far."""
         for turns in self._rolled:
             self.give_up(turns, refusal)
-
-    def _item(self, made: int, place: int) -> int:
-        return self.program.step("item", made, place, key=("item", made, place))
-
-    def _adopted(
-        self, turns: RecordedLoop, name: str, register: int, seen: Any, given: list[Given]
-    ) -> Abstract:
-        if is_array(seen):
-            return self._array(turns, name, register, seen, given)
-        if id(seen) in self.heap.reached:
-            return self.heap.reach(lambda: register, seen)
-        if type(seen) is tuple:
-            self.program.guard_type(register, seen)
-            self.program.guard("guard_length", register, len(seen), key=(register,))
-            parts = [
-                self._adopted(turns, name, self._item(register, i), part, given)
-                for i, part in enumerate(seen)
-            ]
-            return Sequence(parts)
-        if type(seen) is list:
-            return self.loop_lists.made_by_turn(turns, name, register, seen)
-        if not is_number(seen):
-            raise refuse(
-                reasons.LOOP_VARIABLE, name, f"an object of type {classes.name_of(type(seen))}"
-            )
-        return self.heap.computed(register, seen)
-
-    def _candidates(self, seen: Array, given: list[Given]) -> list[Tensor]:
-        """The arrays of which the loop may leave any behind, if none of them has to be told apart.
-
-        Each object that it may be must be the one that the program would see.
-        """
-        found = []
-        for each in given:
-            known = each.value.object
-            if known is None or not fits_graph(known):
-                return []
-            if known is not seen and library_of(known).may_share(known, seen):
-                return []
-            if known.dtype != seen.dtype or known.ndim != seen.ndim:
-                continue
-            if each.value.storage.version != each.version:  # written since
-                return []
-            if not (each.is_the_callers or (each.private and self._is_its_object(each))):
-                return []
-            found.append(each)
-        for each in found if len(found) > 1 else ():
-            if not each.is_the_callers:
-                each.value.storage.host = each.register
-        return [each.value for each in found]
-
-    def _is_its_object(self, each: Given) -> bool:
-        """Whether an array of the program's own, lent to the loop, has no other object."""
-        storage = each.value.storage
-        return (
-            each.value.base is None
-            and not storage.external
-            and storage.is_new
-            and storage.host in (-1, each.register)
-        )
-
-    def _array(
-        self, turns: RecordedLoop, name: str, register: int, seen: Array, given: list[Given]
-    ) -> Abstract:
-        """An array: one that the loop was given, or another one, which may be the caller's.
-
-        Where it may be one of several (`a, b = b, a`), it matters which only if one is written.
-        """
-        told_apart = turns.enter in self.found.told_apart or not fits_graph(seen)
-        alike = [] if told_apart else self._candidates(seen, given)
-        if len(alike) > 1:
-            self.program.guard("guard_signature", register, seen, key=(register,))
-            made = self.arrays.tensor_of_array(register, seen, external=True)
-            self.memory.may_be_one(made, alike, turns.enter)
-            return made
-        for each in given:
-            if each.value.object is seen:
-                self.program.guard("guard_same", register, each.register, True)
-                return each.value
-        for each in given:
-            if each.is_the_callers:
-                continue
-            known = each.value.object
-            if known is not None and library_of(known).may_share(known, seen):
-                raise refuse(reasons.LOOP_VIEW, name)
-            pair = (register, each.register)
-            self.program.guard("guard_same", *pair, False)
-            self.program.guard("guard_overlap", *pair, False, key=pair)
-        return self.heap.reach(lambda: register, seen)
 
 
 def _has_long_integers(value: ListValue) -> bool:

@@ -25,7 +25,7 @@ from dvm.magpy_capture.libraries import (
 )
 from dvm.magpy_capture.objects.derived import base_of, is_plain_tuple
 from dvm.magpy_capture.objects.layer import ObjectPart
-from dvm.magpy_capture.path.spec import refuse
+from dvm.magpy_capture.path.spec import HandedOn, refuse
 from dvm.magpy_capture.registry import ADOPTS, Meaning
 from dvm.magpy_capture.values import (
     Abstract,
@@ -38,6 +38,7 @@ from dvm.magpy_capture.values import (
 )
 from dvm.magpy_capture.values.kinds import (
     FIXED,
+    MISSING,
     NOT_PLAIN,
     SINGLETONS,
     code_behind,
@@ -64,6 +65,7 @@ class Objects(ObjectPart):
         self.snapshots = snapshots  # id of a container -> its content at first sight
         # ids of classes of Python of which an object was met that is nothing but its attributes
         self._plain: set[int] = set()
+        self.handed_on: Any = MISSING  # where this object is reached, that is all there is to it
 
     def reach(self, fetch: Callable[[], int], seen: Any, name: Any = None) -> Abstract:
         """The value of an object of the caller, found by `fetch` on every call.
@@ -71,6 +73,8 @@ class Objects(ObjectPart):
         name: (dict, name) when it is a variable of a module, so that functions and modules are
         guarded together.
         """
+        if seen is self.handed_on:
+            raise HandedOn(fetch())
         seen = self.record.as_it_came(seen)
         kind = type(seen)
         if kind is _dvm.Dropped:  # an item of a container that it held before

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from dvm.magpy_capture.path.loop_policy import LoopPolicy
     from dvm.magpy_capture.path.materialiser import Materialiser
     from dvm.magpy_capture.path.program import Program
+    from dvm.magpy_capture.path.recursion_policy import RecursionPolicy
     from dvm.magpy_capture.path.settled import Settled
     from dvm.magpy_capture.path.sizes import Sizes
     from dvm.magpy_capture.path.varying import Varying
@@ -21,6 +22,7 @@ class PathPart(RecordingPart):
     """Has the path: its steps, its graph, its changes."""
 
     loop_policy: LoopPolicy
+    recursion_policy: RecursionPolicy
     materialiser: Materialiser
     program: Program
     ledger: Ledger

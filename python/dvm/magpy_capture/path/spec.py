@@ -58,6 +58,14 @@ class BodyRaised(Exception):
     """An exception left a recorded body that C code ran, and so leaves the C code, too."""
 
 
+class HandedOn(Exception):
+    """Something of the caller's that goes to a step which looks at it itself, by its register."""
+
+    def __init__(self, register: int) -> None:
+        super().__init__(register)
+        self.register = register
+
+
 class OutOfTime(Exception):
     """Turning the recording into a path takes longer than it may: it is given up."""
 
@@ -121,4 +129,4 @@ class PathSpec:
     @property
     def computes(self) -> bool:
         """Whether it has more than single objects to do: arrays, or turns of a loop."""
-        return any(step[0] in ("run", "loop") for step in self.steps)
+        return any(step[0] in ("run", "loop", "invoke") for step in self.steps)

@@ -118,11 +118,12 @@ class Callbacks(WalkPart, Caller):
                 break
             end += 1
         self.number = end
-        value = self.flow.unpacked(name, operands, *rest)
-        if self.number > end:
-            self._over[end] = self.number
-        self.number = here
-        return value
+        try:
+            return self.flow.unpacked(name, operands, *rest)
+        finally:
+            if self.number > end:
+                self._over[end] = self.number
+            self.number = here
 
     def skip(self) -> int:
         """Pass by bodies that were lowered before; the number of the next event."""
@@ -278,10 +279,10 @@ class Callbacks(WalkPart, Caller):
         depth = len(self.outputs.frames)
         self.number += 1
         self.enter(function, positional, named)
-        _, left, operands = self.run_to(depth)
+        _, left, operands, own = self.run_to(depth)
         if left == "raised":
             raise BodyRaised
-        return self.recorded.value(operands[0])
+        return self.recorded.value(operands[0] if own < 0 else own)
 
     def enter(
         self,
@@ -300,8 +301,8 @@ class Callbacks(WalkPart, Caller):
         self.recorded.values[self.record.events[self.number][2][-1]] = function
         self.walk.lower_event()
 
-    def run_to(self, depth: int) -> tuple[str, str, Operands]:
-        """Lower the body until no more frames than these are open; its last event."""
+    def run_to(self, depth: int) -> tuple[str, str, Operands, int]:
+        """Lower the body until no more frames than these are open; of its last event."""
         last = self.number
         while len(self.outputs.frames) > depth:
             last = self.skip()
@@ -310,8 +311,8 @@ class Callbacks(WalkPart, Caller):
                     self.record.recording["aborted"], self.record.recording["aborted_at"]
                 )
             self.walk.lower_event()
-        kind, left, operands, *_ = self.record.events[last]
-        return kind, left, operands
+        kind, left, operands, _, own, *_ = self.record.events[last]
+        return kind, left, operands, own
 
     def _bound(
         self,

@@ -116,7 +116,7 @@ class Generators(WalkPart):
                 self.recorded.entered.append(entered)
             if exception is not None:
                 self.recorded.values[thrown] = exception
-            kind, left, operands = self.callbacks.run_to(depth)
+            kind, left, operands, _ = self.callbacks.run_to(depth)
             generator.frame = self.waiting
             generator.finished = kind == "leave"
             if left == "raised":

@@ -32,7 +32,7 @@ Followed = tuple[str, str, list[str], int, Any]
 class Events(WalkPart):
     """Values by node, read where the program first used them."""
 
-    needs = "containers followed heap instances loop_policy program record sizes"
+    needs = "containers followed heap instances loop_policy program record recursion_policy sizes"
 
     def __init__(self, builtins: dict[str, Any], whole: frozenset[int]) -> None:
         self.builtins = [builtins]  # of the frames that are open: a function may have its own
@@ -73,6 +73,7 @@ class Events(WalkPart):
             return self.default(scope, index, seen)
         if kind == "event":
             self.loop_policy.need(index)
+            self.recursion_policy.need(index)
             raise refuse(reasons.VALUE_UNKNOWN_ORIGIN)
         return Literal(seen)
 

@@ -14,7 +14,7 @@ from dvm import reasons
 from dvm.magpy_capture.libraries import is_array, is_code, is_whole
 from dvm.magpy_capture.meanings.python.outputs import Frame
 from dvm.magpy_capture.path.program import describe
-from dvm.magpy_capture.path.spec import BodyRaised, NotCapturable, refuse
+from dvm.magpy_capture.path.spec import BodyRaised, HandedOn, NotCapturable, refuse
 from dvm.magpy_capture.recording.findings import Findings
 from dvm.magpy_capture.values import (
     Abstract,
@@ -63,7 +63,7 @@ class Walk(WalkPart):
     needs = (
         "callbacks caller calls containers effects exceptions followed generators graph heap "
         "host_operations indexing instances loop_policy meanings memory outputs program python "
-        "record recorded sizes"
+        "record recorded recursion_policy sizes"
     )
 
     def __init__(self) -> None:
@@ -72,21 +72,27 @@ class Walk(WalkPart):
         self.own_line = 0  # of the function itself, at which the lowering is
 
     def run(self) -> None:
-        events = len(self.record.events) - self.callbacks.begin - self.loop_policy.rolled_events
+        skipped = self.loop_policy.rolled_events + self.recursion_policy.skipped_events
+        events = len(self.record.events) - self.callbacks.begin - skipped
         if events > MAX_EVENTS and events > (most := self._most_events()):
             self.loop_policy.check_hopes()
             raise NotCapturable(reasons.PATH_MORE_EVENTS(most), self.record.events[-1][5])
         self.check_builtins()
         self.graph.order_numbers()
         self.followed.meet_cells(Literal(self.outputs.function))
-        while self.callbacks.skip() < len(self.record.events):
+        for pair in self.record.recording.get("same", ()):
+            registers = [self.program.step("argument", p, key=("argument", p)) for p in pair]
+            self.program.guard("guard_same", *registers, True)
+        result = self.recursion_policy.invoke_all()
+        while result is None and self.callbacks.skip() < len(self.record.events):
             self.lower_event()
         if self.record.recording["aborted"]:
             raise NotCapturable(
                 self.record.recording["aborted"], self.record.recording["aborted_at"]
             )
         self.callbacks.check_looks()
-        result = self.recorded.value(self.record.recording["result"])
+        if result is None:
+            result = self.recorded.value(self.record.recording["result"])
         self.loop_policy.let_go()
         self.effects.finish(result)
         self.graph.require_none_late()
@@ -113,6 +119,7 @@ class Walk(WalkPart):
         if not self.outputs.frames:
             self.own_line = at[1]
         self.callbacks.number += 1
+        self.heap.handed_on = MISSING  # of an event that runs a body, which is there now
         if self.record.dropped and not self.record.has_kept(operands):
             raise refuse(reasons.OBJECT_TELLS_END)
         if followed:
@@ -142,12 +149,30 @@ class Walk(WalkPart):
             return
         handler = self.meanings.handlers[kind]
         try:
-            value = handler(name, operands, keywords, result, followed)
+            if result in self.recursion_policy.handed and not followed:
+                value = self._handed(handler, name, operands, keywords, result)
+            else:
+                value = handler(name, operands, keywords, result, followed)
         except BodyRaised:
             return  # there is no result; what comes next knows the exception
         if result >= 0 and not followed:
             self.recorded.check(value, self.record.seen(result))
             self.recorded.values[result] = value
+
+    def _handed(
+        self, handler: Any, name: str, operands: Operands, keywords: list[str], result: int
+    ) -> Abstract:
+        """What the event finds, of which nothing is guarded but that it is found there."""
+        for node in operands:
+            self.recorded.value(node)
+        seen = self.heap.handed_on = self.record.seen(result)
+        try:
+            made = resolve(handler(name, operands, keywords, result, False))
+        except HandedOn as found:
+            return Host(found.register, seen)
+        finally:
+            self.heap.handed_on = MISSING
+        return made
 
     def end_of_numpys_code(self, number: int) -> int:
         """Where the bodies behind event `number` - 1 end, if they are of NumPy's own classes."""
@@ -195,9 +220,10 @@ class Walk(WalkPart):
         if not self.memory.wanted_told <= found.told_apart:
             found.told_apart |= self.memory.wanted_told
             return True
-        if not self.loop_policy.given_up <= found.unrolled:
-            found.unrolled |= self.loop_policy.given_up
-            return True
+        for policy in (self.loop_policy, self.recursion_policy):
+            if not policy.given_up <= found.unrolled:
+                found.unrolled |= policy.given_up
+                return True
         opened = self._open_function()
         if opened is None or id(opened) in found.whole:
             return False
@@ -286,20 +312,31 @@ class Walk(WalkPart):
         self.recorded.entered.append(self.recorded.pending)
         self.recorded.pending = None
         self.recorded.builtins.append(function.__builtins__)
+        self.recursion_policy.invoke()
 
-    def on_leave(self, left: str, operands: Operands, *_: Any) -> None:
+    def on_leave(
+        self, left: str, operands: Operands, _k: Any, own: int, _f: bool
+    ) -> Abstract | None:
+        """own: the node that the result of a recursive function has, whatever it hands back."""
         if not self.outputs.frames:
             raise refuse(reasons.ITERATOR_ENDED)
+        returned = None
+        if operands and left != "raised":
+            returned = self.recursion_policy.take_returned()
+            returned = self.recorded.value(operands[0]) if returned is None else returned
+        self._leave(operands, returned)
+        return returned
+
+    def _leave(self, operands: Operands, returned: Abstract | None) -> None:
         self.outputs.frames.pop()
         self.recorded.builtins.pop()
         cause = self.recorded.entered.pop()
-        if cause is None or not operands or left == "raised":  # nothing was returned
+        if cause is None or returned is None:
             return
-        kind, name, keywords, result, _ = cause
+        kind, name, keywords, result, callee = cause
         self.recorded.pending = (
             cause  # a second body may follow: __init__ after __new__, __radd__ ...
         )
-        returned = self.recorded.value(operands[0])
         if isinstance(returned, Literal) and returned.object is NotImplemented:
             return
         answer = self.record.seen(operands[0])
@@ -308,7 +345,7 @@ class Walk(WalkPart):
                 self.guard_length_range(returned)
             if kind == "branch":
                 self.python.outcome(returned, keywords[0] == "1")
-        elif kind == "call" and type(answer) is int and self.record.seen(result) == answer:
+        elif callee is len and type(answer) is int:
             self.guard_length_range(returned)
         if result < 0 or result in self.recorded.values or result == operands[0]:
             return

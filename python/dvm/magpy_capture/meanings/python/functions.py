@@ -203,7 +203,7 @@ class PythonFunctions(PythonPart):
         """Where the type says no, isinstance asks the object for its __class__."""
         for name in ("__class__", "__getattribute__"):
             found = class_attribute(cls, name)
-            plain = [vars(each).get(name) for each in (object, BaseException)]
+            plain = [vars(each).get(name) for each in (object, BaseException, tuple)]
             plain.append(inherited(cls, name))
             known = any(found is each for each in plain) or self.instances.has_meaning(found)
             if found is None or not known:

@@ -1,0 +1,114 @@
+#include "bindings/lazy/build.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace dvm::bindings::lazy {
+
+namespace {
+
+class Builder {
+ public:
+  Builder(std::span<const Node> nodes, std::span<const int64_t> sizes)
+      : nodes_(nodes), sizes_(sizes) {}
+
+  core::Graph build() {
+    for (const Node& node : nodes_) {
+      made_.push_back(value(node));
+      if (node.owner != nullptr) graph_.outputs.push_back(made_.back());
+    }
+    return std::move(graph_);
+  }
+
+ private:
+  core::Dim dim(int64_t size) {
+    if (size == 1) return graph_.dims().constant(1);
+    const auto found = std::find(sizes_.begin(), sizes_.end(), size);
+    return graph_.dims().symbol("s" + std::to_string(found - sizes_.begin()));
+  }
+  core::Shape shape(const Node& node) {
+    core::Shape dims;
+    for (int32_t d = 0; d < node.rank; ++d) dims.push_back(dim(node.shape[d]));
+    return dims;
+  }
+
+  core::Value operand(const Node& node, int k) const {
+    return made_[static_cast<size_t>(node.form.operands[k])];
+  }
+  core::Value converted(core::Value a, core::DType dtype) {
+    return graph_.type(a).dtype == dtype ? a : graph_.cast(a, dtype);
+  }
+  core::Value reshaped(core::Value a, const Node& node) { return graph_.reshape(a, shape(node)); }
+
+  core::Value value(const Node& node) {
+    const Form& form = node.form;
+    switch (form.kind) {
+      case Kind::leaf:
+        return graph_.input({form.dtype, shape(node)});
+      case Kind::number:
+        return graph_.scalar(form.dtype);
+      case Kind::elementwise:
+        return elementwise(node);
+      case Kind::cast:
+        return converted(operand(node, 0), form.dtype);
+      case Kind::reduce:
+        return reduce(node);
+      case Kind::product:
+        return graph_.matmul(converted(operand(node, 0), form.computes),
+                             converted(operand(node, 1), form.computes), form.dtype);
+      case Kind::expand:
+      case Kind::squeeze:
+        return reshaped(operand(node, 0), node);
+      case Kind::permute: {
+        std::vector<int> axes;
+        for (int32_t d = 0; d < node.rank; ++d) {
+          axes.push_back(static_cast<int>(form.axes >> (4 * d) & 15U));
+        }
+        return graph_.transpose(operand(node, 0), std::move(axes));
+      }
+    }
+    return -1;
+  }
+
+  core::Value elementwise(const Node& node) {
+    const core::Shape wanted = shape(node);
+    core::Value operands[kMaxOperands];
+    size_t count = 0;
+    for (; count < kMaxOperands && node.form.operands[count] >= 0; ++count) {
+      const int k = static_cast<int>(count);
+      // The condition of a select stays what it is.
+      const bool is_condition = node.form.op == core::Op::select && k == 0;
+      core::Value a = operand(node, k);
+      if (!is_condition) a = converted(a, node.form.computes);
+      operands[count] = graph_.type(a).shape == wanted ? a : graph_.broadcast(a, wanted);
+    }
+    return graph_.elementwise(node.form.op, {operands, count});
+  }
+
+  // An op of the Graph reduces neighbouring axes; others follow in a step of their own.
+  core::Value reduce(const Node& node) {
+    core::Value a = converted(operand(node, 0), node.form.computes);
+    std::vector<int> run;
+    for (int d = 0; d <= core::kMaxRank; ++d) {
+      if (d < core::kMaxRank && (node.form.axes >> d & 1U) != 0) {
+        run.push_back(d);
+      } else if (!run.empty()) {
+        a = graph_.reduce(node.form.op, a, std::exchange(run, {}));
+      }
+    }
+    return (node.form.axes & kKeepsAxes) != 0 ? a : reshaped(a, node);
+  }
+
+  std::span<const Node> nodes_;
+  std::span<const int64_t> sizes_;
+  core::Graph graph_;
+  std::vector<core::Value> made_;
+};
+
+}  // namespace
+
+core::Graph build(std::span<const Node> nodes, std::span<const int64_t> sizes) {
+  return Builder(nodes, sizes).build();
+}
+
+}  // namespace dvm::bindings::lazy
