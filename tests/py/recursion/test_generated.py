@@ -12,10 +12,11 @@ import pytest
 
 import dvm
 from recursion import generated
+from whole import how_many
 
-#: of programs; more by DVM_RECURSIONS
-COUNT = int(os.environ.get("DVM_RECURSIONS", "60"))
-FIRST = int(os.environ.get("DVM_RECURSIONS_FROM", "0"))
+#: of programs
+COUNT = how_many(60, 1000)
+FIRST = int(os.environ.get("DVM_TEST_FROM", "0"))
 KINDS = ("float", "mixed", "single", "double", "sizes")
 
 
