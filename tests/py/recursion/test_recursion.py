@@ -372,3 +372,11 @@ def test_reports_tell_why_each_shape_is_a_path() -> None:
     assert not known["rolled"]
     assert known["reason"] == "a recursive function that returns a list that is looked through"
     assert "each shape of its calls is another path" in str(report)
+
+
+@pytest.mark.usefixtures("captures_at_its_cost")
+def test_one_that_makes_no_arrays_is_left_to_python() -> None:
+    compiled = dvm.compile(fibonacci)
+    for n in (3, 9, 5, 4) * 20:
+        assert compiled(n) == fibonacci(n)
+    assert all(known.rolled is None for known in vars(compiled)["loops"].recursions.values())

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dvm import _dvm, classes, reasons
+from dvm.magpy_capture.libraries import is_array
 from dvm.magpy_capture.loops.recorded_loops import BLANK, loops_within, variables_at
 from dvm.magpy_capture.path.spec import refuse
 from dvm.magpy_capture.registry import is_settled
@@ -174,6 +175,19 @@ def handed_nodes(recording: dict[str, Any], activations: list[Activation]) -> se
     }
 
 
+#: events that compute
+COMPUTES = frozenset({"binary", "call", "compare", "inplace", "subscript", "unary"})
+
+
+def makes_arrays(recording: dict[str, Any], activation: Activation) -> bool:
+    """Whether something within computes one, and does not only hand it on or take it apart."""
+    events, nodes = recording["events"], recording["nodes"]
+    return any(
+        kind in COMPUTES and result >= 0 and is_array(nodes[result][4])
+        for kind, _, _, _, result, *_ in events[max(activation.enter, 0) : activation.leave]
+    )
+
+
 def shape_of(recording: dict[str, Any], activation: Activation, called: dict[int, int]) -> int:
     """Equal where they did the same with values of the same kinds, whatever those within did.
 
@@ -243,6 +257,7 @@ __all__ = [
     "Activation",
     "activation_recording",
     "handed_nodes",
+    "makes_arrays",
     "recursive_activations",
     "shape_of",
     "whole_shape_of",

@@ -91,18 +91,25 @@ class RecursionHistory:
     """What recordings of a function have told of one that calls itself.
 
     shapes: of its outermost activations, with all within. reason, at: why they are no steps.
+    makes_arrays: whether it does more than what Python does as fast, object by object.
     """
 
     begin: Location
     shapes: set[int] = field(default_factory=set)
+    makes_arrays: bool = False
     rolled: Rolled | None = None
     reason: Reason | None = None
     at: Location = ("", 0)
 
     @property
+    def may_be_steps(self) -> bool:
+        """Whether nothing is against it."""
+        return self.reason is None and (self.makes_arrays or _dvm.stance() == "force_capture")
+
+    @property
     def is_wanted(self) -> bool:
         """Whether its activations are steps: two calls have gone through it in different ways."""
-        return self.reason is None and (self.rolled is not None or len(self.shapes) > 1)
+        return self.may_be_steps and (self.rolled is not None or len(self.shapes) > 1)
 
     @property
     def ways(self) -> int:

@@ -22,6 +22,7 @@ from dvm.magpy_capture.loops.activations import (
     Activation,
     activation_recording,
     handed_nodes,
+    makes_arrays,
     recursive_activations,
     shape_of,
     whole_shape_of,
@@ -76,6 +77,7 @@ class Recursions(LoopPart, RecursionPolicy):
             history = self.known.meet_recursion(each.key)
             if each.is_outermost and history.rolled is None:
                 history.shapes.add(whole_shape_of(recording, each))
+                history.makes_arrays = history.makes_arrays or makes_arrays(recording, each)
             if each.enter >= end and each.enter not in found.unrolled and self._is_wanted(each):
                 self._chosen[each.enter] = each
                 self.skipped_events += each.leave - each.enter
@@ -86,7 +88,7 @@ class Recursions(LoopPart, RecursionPolicy):
         known = self.known.recursions[activation.key]
         # What it gives may be what something else is, too.
         is_apart = activation.enter < 0 or self.recording["events"][activation.leave][4] >= 0
-        if known.reason is not None or not is_apart:
+        if not known.may_be_steps or not is_apart:
             return False
         is_long = activation.leave - activation.enter > MANY_EVENTS
         if known.is_wanted or is_long:
