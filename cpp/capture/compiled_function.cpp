@@ -12,6 +12,7 @@
 #include "capture/replay/interrupted.h"
 #include "capture/replay/likely.h"
 #include "capture/replay/loop.h"
+#include "capture/stack_room.h"
 #include "capture/stance.h"
 #include "capture/thread_clock.h"
 #include "core/error.h"
@@ -72,6 +73,24 @@ void warn(const PyFunctionObject* function, const std::string& reason) {
   }
   PyErr_Restore(type, value, traceback);  // what else was raised is forgotten
 }
+
+// Of a function that calls itself, the outermost call is the unit: what runs as it is calls itself
+// as it is.
+class PlainRun {
+ public:
+  explicit PlainRun(unsigned long& thread) : thread_(thread), is_outermost_(thread == 0) {
+    if (is_outermost_) thread_ = PyThread_get_thread_ident();
+  }
+  ~PlainRun() {
+    if (is_outermost_) thread_ = 0;
+  }
+  PlainRun(const PlainRun&) = delete;
+  PlainRun& operator=(const PlainRun&) = delete;
+
+ private:
+  unsigned long& thread_;
+  const bool is_outermost_;
+};
 
 // Those at which the loops of a path have met what they know no way for.
 void add_missed_turns(const Path& path, std::vector<int64_t>& turns) {
@@ -207,6 +226,7 @@ Outcome CompiledFunction::find(Call& call) {
     const size_t i = likely_first(k, likely);
     if (i >= roots_.size()) continue;
     call.spares_opaque = !call.rehearsal && !may_lose_opaque();
+    begin_anew(call.given);
     const Outcome outcome = replay(*roots_[i], call);
     if (outcome == Outcome::missed) continue;
     if (outcome == Outcome::done) likely_ = i;  // a fallback may have few guards, or none
@@ -218,10 +238,22 @@ Outcome CompiledFunction::find(Call& call) {
 PyObject* CompiledFunction::call(PyObject* self, PyObject* const* args, size_t nargsf,
                                  PyObject* keywords) {
   const auto original = [&] {
+    const PlainRun run(runs_plain_);
     return PyObject_Vectorcall(function_.get(), args, nargsf, keywords);
   };
+  if (!has_stack_room()) [[unlikely]] {
+    PyErr_Format(PyExc_RecursionError,
+                 "%U calls itself deeper than the thread's stack has room for, as each call of a "
+                 "compiled function takes some of it: compile a function that calls it instead",
+                 as_function(function_)->func_qualname);
+    return nullptr;
+  }
   // Within another function's recording this call is followed like one of a plain function.
   if (is_recording()) return original();
+  if (runs_plain_ != 0 && runs_plain_ == PyThread_get_thread_ident() &&
+      present_stance() == Stance::default_) {
+    return PyObject_Vectorcall(function_.get(), args, nargsf, keywords);
+  }
   ++stats_.calls;
   // A replay has no lines: breakpoints would not be met.
   if (is_traced()) [[unlikely]] {
@@ -360,7 +392,10 @@ PyObject* CompiledFunction::missed(PyObject* self, Call& call, const Times& begi
                      " would be captured: " + (why.empty() ? "it is the first" : why.back().text));
     }
     default:
-      const auto original = [&] { return call_bound(as_function(function_), bound); };
+      const auto original = [&] {
+        const PlainRun run(runs_plain_);
+        return call_bound(as_function(function_), bound);
+      };
       if (paths_.size() >= static_cast<size_t>(kMaxPaths)) {
         ++stats_.misses;
         ++stats_.fallbacks;

@@ -118,7 +118,8 @@ class CompiledFunction {
   std::vector<std::vector<std::unique_ptr<Path>>> retired_;  // a replay may still be using them
   InFlight running_;                                         // replays
   InFlight capturing_;                                       // a path is made
-  bool warned_ = false;                                      // of the limit of paths
+  unsigned long runs_plain_ = 0;  // the thread in which a call runs the original; 0: none does
+  bool warned_ = false;           // of the limit of paths
   Stats stats_;
   Policy policy_;
   int64_t lost_opaque_ = 0;  // replays given up that had called functions dvm does not know

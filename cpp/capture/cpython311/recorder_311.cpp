@@ -386,6 +386,7 @@ class Recorder {
       return;
     } else if (auto entry = enter_body(record_, frames_.back().frame, frame, bounce_)) {
       parameters = std::move(entry->parameters);
+      for (NodeId& node : parameters) node = record_.own(node);
       instance = entry->instance;
       record_.set_followed(frames_.back().frame.event());
       add_enter(frame, parameters);

@@ -347,6 +347,13 @@ NodeId Record::again(NodeId node) {
   return add_node(same);
 }
 
+NodeId Record::own(NodeId node) {
+  if (node == kNoNode) return node;
+  const SeenNode::Origin origin = data_.node(node).origin;
+  const bool is_apart = origin == SeenNode::Origin::event || origin == SeenNode::Origin::argument;
+  return is_apart ? node : again(node);
+}
+
 void Record::look_again(NodeId id) {
   SeenNode& node = data_.node(id);
   PyObject* const list = as_object(node.object);

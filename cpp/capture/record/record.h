@@ -84,6 +84,9 @@ class Record {
               Place place, PyObject* keywords = nullptr);
   NodeId add_result(int32_t event, PyObject* object);  // a new node for what the event produced
   NodeId again(NodeId node);                           // a new node of the same object and origin
+  // A node for what a function is given: what it finds elsewhere is another value, though it be the
+  // same constant, global or default.
+  NodeId own(NodeId node);
   // Where a turn of a loop begins, or behind it: what a list holds that changed is not known.
   void look_again(NodeId node);
   void set_result(int32_t event, NodeId node) { at(event).result = node; }

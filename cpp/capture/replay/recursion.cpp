@@ -1,7 +1,5 @@
 #include "capture/replay/recursion.h"
 
-#include <pthread.h>
-
 #include <algorithm>
 #include <optional>
 
@@ -9,28 +7,11 @@
 #include "capture/replay/frame.h"
 #include "capture/replay/other_threads.h"
 #include "capture/replay/scratch.h"
+#include "capture/stack_room.h"
 
 namespace dvm::capture {
 
 namespace {
-
-// The lowest address that a replay within this thread may begin at, so that it and what it calls
-// have room: the interpreter's own limit counts calls of Python alone.
-char* lowest_frame() {
-  constexpr size_t kRoom = 512 * 1024;
-  pthread_attr_t attributes;
-  void* base = nullptr;
-  size_t size = 0;
-  if (pthread_getattr_np(pthread_self(), &attributes) != 0) return nullptr;
-  pthread_attr_getstack(&attributes, &base, &size);
-  pthread_attr_destroy(&attributes);
-  return static_cast<char*>(base) + kRoom;
-}
-
-bool has_room() {
-  thread_local char* const lowest = lowest_frame();
-  return static_cast<char*>(__builtin_frame_address(0)) > lowest;
-}
 
 // Whether a computation gives the same for both, for certain.
 bool is_same(PyObject* a, PyObject* b) {
@@ -39,11 +20,13 @@ bool is_same(PyObject* a, PyObject* b) {
   return PyObject_RichCompareBool(a, b, Py_EQ) == 1;
 }
 
-PyObject* given_before(const Call& call, const Recursion* function,
+PyObject* given_before(Call& call, const Recursion* function,
                        std::span<PyObject* const> arguments) {
-  for (const Given& each : call.given) {
+  for (Given& each : call.given) {
     const auto same = [](const Ref& a, PyObject* b) { return is_same(a.get(), b); };
-    if (each.function == function && std::ranges::equal(each.arguments, arguments, same)) {
+    if (!each.taken && each.function == function &&
+        std::ranges::equal(each.arguments, arguments, same)) {
+      each.taken = true;
       return each.value.get();
     }
   }
@@ -59,7 +42,7 @@ PyObject* Recursion::run(Frame& frame, std::span<PyObject* const> given, Outcome
     return Py_NewRef(value);
   }
   outcome = Outcome::dropped;
-  if (!has_room()) return nullptr;
+  if (!has_stack_room()) return nullptr;
   if (dvm_is_interrupted()) {
     outcome = Outcome::interrupted;
     return nullptr;
@@ -87,7 +70,7 @@ PyObject* Recursion::run(Frame& frame, std::span<PyObject* const> given, Outcome
   around.turns = call.turns;
   if (outcome == Outcome::done) {
     if (around.tries_several) {
-      Given made{this, {}, Ref::borrow(call.value)};
+      Given made{this, {}, Ref::borrow(call.value), true};
       for (PyObject* const each : given) made.arguments.push_back(Ref::borrow(each));
       around.given.push_back(std::move(made));
     }

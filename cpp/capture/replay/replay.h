@@ -34,7 +34,12 @@ struct Given {
   const Recursion* function;
   std::vector<Ref> arguments;
   Ref value;
+  bool taken;  // by the way that is tried now: each calls it once for each that it has
 };
+
+inline void begin_anew(std::vector<Given>& given) {
+  for (Given& each : given) each.taken = false;
+}
 
 // One call, as the replay sees it.
 struct Call {

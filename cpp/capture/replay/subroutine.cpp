@@ -18,6 +18,7 @@ Outcome Subroutine::replay(Call& call) {
   for (size_t k = 0; k < roots_.size(); ++k) {
     const size_t i = likely_first(k, likely_);
     call.draws->begin_again(mark);
+    begin_anew(call.given);
     const Outcome outcome = capture::replay(*roots_[i], call);
     if (outcome == Outcome::missed && !call.wrote) continue;
     likely_ = i;

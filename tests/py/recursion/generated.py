@@ -62,8 +62,15 @@ PAIRS = (
     "np.where(np.asarray(l) > r, l, r)",
 )
 SUMS = ("h + r", "h * .5 + r * node.weight", "np.maximum(h, r)", "h + r if node.name != 'b' else r")
-HANDED = ("depth + 1", "depth", "depth + len(node.children)")
-EXTRAS = ("extra", "extra * .5", "extra + node.weight", "extra if depth else extra + 1")
+HANDED = ("depth + 1", "depth", "depth + len(node.children)", "2")
+EXTRAS = (
+    "extra",
+    "extra * .5",
+    "extra + node.weight",
+    "extra if depth else extra + 1",
+    "0.5",
+    "scale",
+)
 
 
 def draw(choices: random.Random) -> str:

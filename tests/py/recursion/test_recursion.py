@@ -380,3 +380,115 @@ def test_one_that_makes_no_arrays_is_left_to_python() -> None:
     for n in (3, 9, 5, 4) * 20:
         assert compiled(n) == fibonacci(n)
     assert all(known.rolled is None for known in vars(compiled)["loops"].recursions.values())
+
+
+def scaled(tree: Any, s: Any) -> Any:
+    if not isinstance(tree, tuple):
+        return tree * s + 2.5  # the same constant as is handed on below, and no argument
+    return scaled(tree[0], 2.5) + scaled(tree[1], s + 1)
+
+
+def with_default(n: Any, b: float = -1.5) -> float:
+    if not n:
+        return b
+    return with_default(n[0]) + b
+
+
+def always_the_same(n: Any, b: float = -1.5) -> float:
+    return b if not n else always_the_same(n[0], 1.25)
+
+
+OFFSET = np.ones(2)
+
+
+def shifted(tree: Any, s: Any) -> Any:
+    if not isinstance(tree, tuple):
+        return tree * s + OFFSET
+    return shifted(tree[0], OFFSET) + shifted(tree[1], s + 1)
+
+
+def ackermann(m: int, n: int) -> int:
+    if m == 0:
+        return n + 1
+    return ackermann(m - 1, 1) if n == 0 else ackermann(m - 1, ackermann(m, n - 1))
+
+
+def nest(depth: int) -> Any:
+    return () if depth == 0 else (nest(depth - 1), nest(depth - 1))
+
+
+@pytest.mark.parametrize(
+    ("function", "calls"),
+    [
+        (scaled, [((1.0, 1.0), 2.5), (((1.0, 1.0), 1.0), 2.5), ((1.0, 1.0), 3.0)]),
+        (shifted, [((1.0, 1.0), OFFSET), (((1.0, 1.0), 1.0), OFFSET), ((1.0, 1.0), OFFSET * 3)]),
+        (with_default, [(nest(1),), (nest(2),), (nest(0),), (nest(0), 2.0), (nest(2), 3.0)]),
+        (always_the_same, [(nest(1),), (nest(2),), (nest(0),), (nest(0), 2.0), (nest(1), 3.0)]),
+        (ackermann, [(0, 0), (1, 1), (2, 2), (0, 3), (1, 0), (2, 1), (1, 3)]),
+    ],
+)
+def test_a_constant_that_is_handed_on_is_not_the_parameter(function: Any, calls: Any) -> None:
+    compiled = dvm.compile(function)
+    for given in [*calls, *calls]:
+        np.testing.assert_array_equal(compiled(*given), function(*given))
+
+
+def test_what_two_calls_with_one_object_make_is_two() -> None:
+    def doubled(node: Any) -> Any:
+        if isinstance(node, Leaf):
+            return node.x * 2
+        return [doubled(node.left), doubled(node.right)]
+
+    compiled = dvm.compile(doubled)
+    many_shapes(compiled)
+    leaf = Leaf(np.ones(3))
+    for tree in (Node(leaf, leaf), Node(Leaf(np.ones(3)), leaf), Node(leaf, leaf)):
+        first, second = compiled(tree)
+        assert first is not second
+        assert not np.shares_memory(first, second)
+
+
+def test_tuples_that_grow_are_not_looked_through() -> None:
+    def mirrored(tree: Any) -> Any:
+        return tree.x if isinstance(tree, Leaf) else (mirrored(tree.right), mirrored(tree.left))
+
+    def flat(nested: Any) -> list[Any]:
+        return [x for each in nested for x in flat(each)] if type(nested) is tuple else [nested]
+
+    compiled = dvm.compile(mirrored)
+    for leaves in (2, 1, 5, 40):
+        tree = binary(random.Random(leaves), leaves)
+        for made, expected in zip(flat(compiled(tree)), flat(mirrored(tree)), strict=True):
+            assert made is expected
+
+
+@pytest.mark.usefixtures("captures_at_its_cost")
+def test_what_runs_as_it_is_calls_itself_as_it_is() -> None:
+    @dvm.compile
+    def walk(tree: Any, found: list[Any]) -> None:
+        if isinstance(tree, Leaf):
+            found.append(tree.x)
+            return
+        walk(tree.left, found)
+        walk(tree.right, found)
+
+    found: list[Any] = []
+    for leaves in (9, 3, 12):
+        walk(binary(random.Random(leaves), leaves), found)
+    assert len(found) == 24
+    assert walk.stats.calls == 3
+
+
+def test_a_stack_without_room_is_an_error_and_no_crash() -> None:
+    scope: dict[str, Any] = {}
+    exec("def down(n):\n    return 0 if n == 0 else 1 + down(n - 1)", scope)
+    down = scope["down"] = dvm.compile(scope["down"])
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(200_000)
+    try:
+        for stance in ("default", "force_eager", "force_capture"):
+            with dvm.stance(stance), pytest.raises(RecursionError, match="has room for"):
+                down(100_000)
+        assert down(100) == 100
+    finally:
+        sys.setrecursionlimit(limit)

@@ -129,6 +129,13 @@ class Record:
             self.constants[id(seen)] = self.add_node("constant", 0, "", None, seen)
         return self.constants[id(seen)]
 
+    def own(self, node: int) -> int:
+        """A node for what a function is given."""
+        if node == NO_NODE or self.nodes[node][0] in ("event", "argument"):
+            return node
+        self.nodes.append(self.nodes[node])
+        return len(self.nodes) - 1
+
     def made_generator(self, frame: types.FrameType) -> int:
         """The node of the generator that runs in the frame, if an event made it."""
         for number in reversed(range(len(self.nodes))):

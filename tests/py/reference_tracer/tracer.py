@@ -139,7 +139,7 @@ class Tracer:
             if found is not None:
                 bound = bind(self.record, function, slots, found, top.place)
             if found is not None and bound is not None:
-                parameters, instance = bound, found.instance
+                parameters, instance = list(map(self.record.own, bound)), found.instance
                 self.record.events[top.event][6] = True
             elif is_callback(self.record, top, function, slots):
                 self.record.add("calls_back", "", [self.record.constant(function)], top.place)

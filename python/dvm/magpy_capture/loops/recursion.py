@@ -46,6 +46,8 @@ if TYPE_CHECKING:
 MANY_EVENTS, MANY_ACTIVATIONS = 500, 32
 #: ways that activations of one function may go in all
 MOST_WAYS = 64
+#: objects in the tuple that one returns
+MOST_PARTS = 16
 
 
 class Recursions(LoopPart, RecursionPolicy):
@@ -234,6 +236,8 @@ class Recursions(LoopPart, RecursionPolicy):
         for each in given:
             each.version = each.value.storage.version
         seen = self.record.seen(activation.result(self.recording))
+        if _parts_of(seen) > MOST_PARTS:
+            raise refuse(reasons.RECURSION_EFFECT, f"returns more than {MOST_PARTS} parts")
         made_list = functools.partial(self._made_list, activation, made)
         return self.left_behind.told(activation.enter, name, made, seen, given, made_list)
 
@@ -256,6 +260,16 @@ class Recursions(LoopPart, RecursionPolicy):
         value.open(register, load)
         self.heap.remember(seen, value, register)
         return value
+
+
+def _parts_of(returned: Any) -> int:
+    """How many objects a tuple of tuples has; one that holds what others returned has ever more."""
+    if type(returned) is not tuple:
+        return 1
+    made = 0
+    for part in returned:
+        made += _parts_of(part) if made <= MOST_PARTS else 0
+    return made
 
 
 def _makes_list(steps: list[tuple[Any, ...]]) -> bool:
