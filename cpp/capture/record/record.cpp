@@ -344,14 +344,14 @@ void Record::check_cell(NodeId contents) {
 
 NodeId Record::again(NodeId node) {
   const SeenNode same = data_.node(node);
-  return add_node(same);
+  return *own_.insert(add_node(same)).first;
 }
 
 NodeId Record::own(NodeId node) {
   if (node == kNoNode) return node;
   const SeenNode::Origin origin = data_.node(node).origin;
-  const bool is_apart = origin == SeenNode::Origin::event || origin == SeenNode::Origin::argument;
-  return is_apart ? node : again(node);
+  const bool is_made = origin == SeenNode::Origin::event || origin == SeenNode::Origin::argument;
+  return is_made || own_.contains(node) ? node : again(node);
 }
 
 void Record::look_again(NodeId id) {

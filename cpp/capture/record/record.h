@@ -208,6 +208,7 @@ class Record {
   std::unordered_set<const void*> dropped_;  // arrays without their contents
   std::unordered_map<Key, NodeId, HashKey> globals_, presets_;
   std::unordered_map<PyObject*, NodeId> constants_;
+  std::unordered_set<NodeId> own_;  // made by `again`: of one variable alone
   std::unordered_map<PyObject*, Cell> cells_;
   std::unordered_map<PyObject*, Ref> snapshots_;
 };

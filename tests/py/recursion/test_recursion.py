@@ -413,6 +413,12 @@ def ackermann(m: int, n: int) -> int:
     return ackermann(m - 1, 1) if n == 0 else ackermann(m - 1, ackermann(m, n - 1))
 
 
+def in_a_comprehension(tree: Any, a: float = 2.25, b: int = 6) -> Any:
+    if isinstance(tree, Leaf):
+        return a * 100 + b + tree.x * 0
+    return sum([in_a_comprehension(each, b) for each in (tree.left, tree.right)])
+
+
 def nest(depth: int) -> Any:
     return () if depth == 0 else (nest(depth - 1), nest(depth - 1))
 
@@ -424,6 +430,13 @@ def nest(depth: int) -> Any:
         (shifted, [((1.0, 1.0), OFFSET), (((1.0, 1.0), 1.0), OFFSET), ((1.0, 1.0), OFFSET * 3)]),
         (with_default, [(nest(1),), (nest(2),), (nest(0),), (nest(0), 2.0), (nest(2), 3.0)]),
         (always_the_same, [(nest(1),), (nest(2),), (nest(0),), (nest(0), 2.0), (nest(1), 3.0)]),
+        (
+            in_a_comprehension,
+            [
+                (binary(random.Random(n), n), *more)
+                for n, more in ((1, ()), (3, ()), (5, ()), (2, (1, 2)), (3, (np.ones(4), 1.5)))
+            ],
+        ),
         (ackermann, [(0, 0), (1, 1), (2, 2), (0, 3), (1, 0), (2, 1), (1, 3)]),
     ],
 )

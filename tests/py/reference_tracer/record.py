@@ -87,6 +87,7 @@ class Record:
         self.globals: dict[tuple[int, str], int] = {}
         self.presets: dict[tuple[int, int], int] = {}
         self.constants: dict[int, int] = {}
+        self.own_nodes: set[int] = set()
         self.cells: dict[int, int] = {}
         self.adopted: dict[int, Any] = {}
         self.snapshots: dict[int, Any] = {}
@@ -131,9 +132,11 @@ class Record:
 
     def own(self, node: int) -> int:
         """A node for what a function is given."""
-        if node == NO_NODE or self.nodes[node][0] in ("event", "argument"):
+        made = node != NO_NODE and self.nodes[node][0] in ("event", "argument")
+        if node == NO_NODE or made or node in self.own_nodes:
             return node
         self.nodes.append(self.nodes[node])
+        self.own_nodes.add(len(self.nodes) - 1)
         return len(self.nodes) - 1
 
     def made_generator(self, frame: types.FrameType) -> int:
