@@ -80,10 +80,17 @@ def draw(choices: random.Random) -> str:
     hand = f"{one(HANDED)}, {one(EXTRAS)}"
     if choices.random() < 0.2:
         hand = f"depth={one(HANDED)}, extra={one(EXTRAS)}"
+    elif choices.random() < 0.2:
+        hand = "extra, depth"  # in turns
     lines = [f"if {one(TESTS)}:", f"    return {one(LEAVES)}"]
     if choices.random() < 0.3:
         lines += ["if node.name == 'c':", f"    return {name}(node.left, {hand})"]
-    if choices.random() < 0.5:
+    form = choices.random()
+    if form < 0.2:
+        brackets = one(["[]", "()"])
+        each = f"{name}(child, {hand}) for child in node.children"
+        lines += [f"return sum({brackets[0]}{each}{brackets[1]})"]
+    elif form < 0.55:
         lines += [f"l = {name}(node.left, {hand})", f"r = {name}(node.right, {hand})"]
         lines += [f"return {one(PAIRS)}"]
     else:

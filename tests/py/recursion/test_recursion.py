@@ -419,6 +419,12 @@ def in_a_comprehension(tree: Any, a: float = 2.25, b: int = 6) -> Any:
     return sum([in_a_comprehension(each, b) for each in (tree.left, tree.right)])
 
 
+def crossed(tree: Any, a: Any = 2.25, b: Any = -1.5) -> Any:
+    if isinstance(tree, Leaf):
+        return a
+    return sum((crossed(each, b, a) for each in (tree.left, tree.right)), 0)
+
+
 def nest(depth: int) -> Any:
     return () if depth == 0 else (nest(depth - 1), nest(depth - 1))
 
@@ -435,6 +441,14 @@ def nest(depth: int) -> Any:
             [
                 (binary(random.Random(n), n), *more)
                 for n, more in ((1, ()), (3, ()), (5, ()), (2, (1, 2)), (3, (np.ones(4), 1.5)))
+            ],
+        ),
+        (
+            crossed,
+            [
+                (binary(random.Random(n), n), *more)
+                for n in (3, 1, 2, 5)
+                for more in ((), (np.ones(4),), (np.ones(4), OFFSET[0]), (np.ones(4), np.zeros(4)))
             ],
         ),
         (ackermann, [(0, 0), (1, 1), (2, 2), (0, 3), (1, 0), (2, 1), (1, 3)]),

@@ -19,9 +19,8 @@ from dvm.magpy_capture.loops.looks import (
     function_of,
 )
 from dvm.magpy_capture.loops.recorded_loops import NEXT
-from dvm.magpy_capture.path.spec import refuse
+from dvm.magpy_capture.path.spec import NotCapturable, refuse
 from dvm.magpy_capture.values.kinds import NUMBERS, is_number, is_view_type, may_be_view
-from dvm.reasons import Row
 
 #: steps that find what is no variable of the loop
 FETCHES = frozenset(
@@ -39,6 +38,9 @@ EFFECTS = frozenset("commit at copyto set_item effect list tuple constant return
 #: those with a result of their own
 MAKES = FETCHES | COMPUTES - {"run"} | set("argument constant invoke item iterate shape".split())
 
+#: what such a reason begins with
+LOOP_EFFECT = reasons.LOOP_EFFECT.text.partition("{")[0]
+
 
 @dataclass
 class LoopBody:
@@ -50,7 +52,6 @@ class LoopBody:
     changed: of a variable that is a list which they change, the places of what may come into it.
     mixed: of those, the ones into which something may come that is no number.
     pins: whether a turn goes its way for one value of a number alone.
-    refused: the reason for what it must not do.
     arrays: places of the variables in which they find arrays, or hand on what may hold some, and
         ELSEWHERE, where they find one that is in none of them (see looks.py).
     fetches: whether they look at objects that are no variables.
@@ -63,7 +64,6 @@ class LoopBody:
     arrays: set[int] = field(default_factory=set)
     fetches: bool = False
     pins: bool = False
-    refused: Row = reasons.LOOP_EFFECT
 
     def state(self) -> tuple[Any, ...]:
         """To compare with that of another time."""
@@ -82,7 +82,7 @@ class LoopBody:
         """
         found = self.moved(self.written)
         if any(place == ELSEWHERE or place >= variables for place in found):
-            raise refuse(self.refused, "writes into what it iterates over or reaches")
+            raise refuse(reasons.LOOP_EFFECT, "writes into what it iterates over or reaches")
         return found
 
     def moved(self, places: Iterable[int]) -> set[int]:
@@ -125,11 +125,15 @@ class LoopBody:
         Raises:
             NotCapturable: where it does more.
         """
-        self._look_through(steps, parameters, within)
+        try:
+            self._look_through(steps, parameters, within)
+        except NotCapturable as refusal:
+            what = str(refusal.reason).removeprefix(LOOP_EFFECT)
+            raise refuse(reasons.RECURSION_EFFECT, what) from None
         draws = any(step[0] == "call_random" for step in steps)
         if self.written or self.changed or draws:
             what = "random draws" if draws else "a write into what it was given"
-            raise refuse(self.refused, effect(what))
+            raise refuse(reasons.RECURSION_EFFECT, effect(what))
 
     def _look_through(
         self,
@@ -154,7 +158,7 @@ class LoopBody:
             name, *rest = step
             committed = committed or name == "commit"
             if committed and name not in EFFECTS:
-                raise refuse(self.refused, effect(name))
+                raise refuse(reasons.LOOP_EFFECT, effect(name))
             self._check(name)
             looks.see(step)
             if name == "guard_value" and made.get(rest[0], ("item",))[0] != "item":
@@ -206,7 +210,7 @@ class LoopBody:
             self.fetches = True
         known = name in FETCHES or name in COMPUTES or name in LOOKS or name in EFFECTS
         if not known and not name.startswith("guard"):
-            raise refuse(self.refused, effect(name))
+            raise refuse(reasons.LOOP_EFFECT, effect(name))
 
     def _look_into(
         self, within: LoopBody, given: Sequence[int], iterated: int, origins: dict[int, Origins]
@@ -252,7 +256,7 @@ class LoopBody:
         _, callee, given, *_ = call
         method = function_of(made[callee])
         if method not in CHANGES:
-            raise refuse(self.refused, effect("call"))
+            raise refuse(reasons.LOOP_EFFECT, effect("call"))
         parts = origins[given[-1]] if method in KEEPS else NOWHERE
         if _is_new_list(made[given[0]], made):
             origins[given[0]] |= parts
@@ -271,13 +275,13 @@ class LoopBody:
 
     def _append(self, to: tuple[Any, ...], parts: Origins, variables: int) -> None:
         if to[0] != "argument" or to[2] >= variables:
-            raise refuse(self.refused, effect("call"))
+            raise refuse(reasons.LOOP_EFFECT, effect("call"))
         self.changed.setdefault(to[2], set()).update(parts)
 
     def _write(self, into: Origins, variables: int) -> None:
         for place in into:
             if place == ELSEWHERE or place >= variables:
-                raise refuse(self.refused, "writes into what it iterates over or reaches")
+                raise refuse(reasons.LOOP_EFFECT, "writes into what it iterates over or reaches")
         self.written |= into
 
 

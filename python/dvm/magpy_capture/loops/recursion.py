@@ -204,7 +204,7 @@ class Recursions(LoopPart, RecursionPolicy):
         )
         if spec.reason:
             raise NotCapturable(spec.reason, spec.reason_at)  # type: ignore[arg-type]
-        body = LoopBody(refused=reasons.RECURSION_EFFECT)
+        body = LoopBody()
         body.take_activation(spec.steps, parameters, self.known.bodies())
         result = self.record.seen(activation.result(self.recording))
         if type(result) is list and not _makes_list(spec.steps):
@@ -224,7 +224,9 @@ class Recursions(LoopPart, RecursionPolicy):
             activation.given(self.recording), code.co_varnames, strict=False
         ):
             origin, place, *_ = self.recording["nodes"][node]
-            if node in self.handed and origin == "argument":
+            # One that a loop gave a variable has a value, and the origin of what that was before.
+            is_found = node in self.recorded.values
+            if node in self.handed and origin == "argument" and not is_found:
                 registers.append(self._argument(place))
                 continue
             value = resolve(self.recorded.value(node))
