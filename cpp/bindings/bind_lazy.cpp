@@ -133,14 +133,13 @@ void bind_lazy(py::module_& module) {
     }
     return py::object(py::none());
   });
-  module.def("lazy_expand",
-             [](py::handle a, uint32_t axes) { return stolen(lazy::expand(a.ptr(), axes)); });
-  module.def("lazy_squeeze",
-             [](py::handle a, uint32_t axes) { return stolen(lazy::squeeze(a.ptr(), axes)); });
+  module.def("lazy_reshape", [](py::handle a, const std::vector<int64_t>& shape) {
+    return stolen(lazy::reshape(a.ptr(), shape));
+  });
   module.def("lazy_permute",
              [](py::handle a, uint32_t axes) { return stolen(lazy::permute(a.ptr(), axes)); });
   module.def("lazy_flush", [](const char* reason) {
-    if (!lazy::flush(Buffer::of_this_thread(), reason)) throw py::error_already_set();
+    lazy::flush(Buffer::of_this_thread(), reason);
   });
   module.def("lazy_last_flush", told_of_last_flush);
   module.def("lazy_compiled", [] { return lazy::compiled_count(); });

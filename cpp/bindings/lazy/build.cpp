@@ -9,10 +9,13 @@ namespace {
 
 class Builder {
  public:
-  Builder(std::span<const Node> nodes, std::span<const int64_t> sizes)
+  Builder(std::span<const Node> nodes, const Sizes& sizes)
       : nodes_(nodes), sizes_(sizes) {}
 
   core::Graph build() {
+    for (size_t k = 0; k < sizes_.all.size(); ++k) {
+      if (sizes_.is_told[k] == 0) graph_.scalar(core::DType::i64, {}, symbol(k));
+    }
     for (const Node& node : nodes_) {
       made_.push_back(value(node));
       if (node.owner != nullptr) graph_.outputs.push_back(made_.back());
@@ -21,10 +24,11 @@ class Builder {
   }
 
  private:
+  core::Dim symbol(size_t k) { return graph_.dims().symbol("s" + std::to_string(k)); }
   core::Dim dim(int64_t size) {
-    if (size == 1) return graph_.dims().constant(1);
-    const auto found = std::find(sizes_.begin(), sizes_.end(), size);
-    return graph_.dims().symbol("s" + std::to_string(found - sizes_.begin()));
+    if (is_constant(size)) return graph_.dims().constant(size);
+    const auto found = std::find(sizes_.all.begin(), sizes_.all.end(), size);
+    return symbol(static_cast<size_t>(found - sizes_.all.begin()));
   }
   core::Shape shape(const Node& node) {
     core::Shape dims;
@@ -56,8 +60,7 @@ class Builder {
       case Kind::product:
         return graph_.matmul(converted(operand(node, 0), form.computes),
                              converted(operand(node, 1), form.computes), form.dtype);
-      case Kind::expand:
-      case Kind::squeeze:
+      case Kind::reshape:
         return reshaped(operand(node, 0), node);
       case Kind::permute: {
         std::vector<int> axes;
@@ -66,6 +69,8 @@ class Builder {
         }
         return graph_.transpose(operand(node, 0), std::move(axes));
       }
+      case Kind::slice:
+        return slice(node);
     }
     return -1;
   }
@@ -85,6 +90,15 @@ class Builder {
     return graph_.elementwise(node.form.op, {operands, count});
   }
 
+  core::Value slice(const Node& node) {
+    const auto rank = static_cast<size_t>(node.rank);
+    std::vector<core::Dim> starts(rank, dim(0));
+    std::vector<int64_t> steps(rank, 1);
+    starts[node.form.axes] = dim(node.number.as_int());
+    steps[node.form.axes] = node.form.step;
+    return graph_.slice(operand(node, 0), std::move(starts), std::move(steps), shape(node));
+  }
+
   // An op of the Graph reduces neighbouring axes; others follow in a step of their own.
   core::Value reduce(const Node& node) {
     core::Value a = converted(operand(node, 0), node.form.computes);
@@ -100,14 +114,14 @@ class Builder {
   }
 
   std::span<const Node> nodes_;
-  std::span<const int64_t> sizes_;
+  const Sizes& sizes_;
   core::Graph graph_;
   std::vector<core::Value> made_;
 };
 
 }  // namespace
 
-core::Graph build(std::span<const Node> nodes, std::span<const int64_t> sizes) {
+core::Graph build(std::span<const Node> nodes, const Sizes& sizes) {
   return Builder(nodes, sizes).build();
 }
 

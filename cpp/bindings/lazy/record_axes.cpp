@@ -130,28 +130,27 @@ PyObject* cast(PyObject* a, DType dtype) {
   });
 }
 
-PyObject* expand(PyObject* a, uint32_t axes) {
+PyObject* reshape(PyObject* a, std::span<const int64_t> shape) {
   return of_one(a, true, [&](const Operand& operand, Node& node) {
-    node.form.kind = Kind::expand;
-    node.form.axes = axes;
-    node.rank = operand.rank + std::popcount(axes);
-    if (node.rank > core::kMaxRank || axes >> node.rank != 0) return false;
-    const int64_t* size = operand.shape;
-    for (int d = 0; d < node.rank; ++d) node.shape[d] = (axes >> d & 1U) != 0 ? 1 : *size++;
-    return true;
-  });
-}
-
-PyObject* squeeze(PyObject* a, uint32_t axes) {
-  return of_one(a, true, [&](const Operand& operand, Node& node) {
-    node.form.kind = Kind::squeeze;
-    node.form.axes = axes;
-    for (int d = 0; d < operand.rank; ++d) {
-      const bool goes = (axes >> d & 1U) != 0;
-      if (goes && operand.shape[d] != 1) return false;
-      if (!goes) node.shape[node.rank++] = operand.shape[d];
+    node.form.kind = Kind::reshape;
+    if (shape.size() > core::kMaxRank) return false;
+    node.rank = static_cast<int>(shape.size());
+    std::copy(shape.begin(), shape.end(), node.shape);
+    // One size may be left open.
+    int64_t elements = 1, known = 1;
+    for (int d = 0; d < operand.rank; ++d) elements *= operand.shape[d];
+    int64_t* open = nullptr;
+    for (int64_t& size : std::span(node.shape, shape.size())) {
+      if (size == -1 && open == nullptr) {
+        open = &size;
+      } else if (size < 0 || __builtin_mul_overflow(known, size, &known)) {
+        return false;
+      }
     }
-    return axes >> operand.rank == 0;
+    if (open == nullptr) return known == elements;
+    if (known == 0 || elements % known != 0) return false;
+    *open = elements / known;
+    return true;
   });
 }
 

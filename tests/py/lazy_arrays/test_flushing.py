@@ -31,7 +31,7 @@ def reason():
         (complex, "complex()"),
         (np.asarray, "NumPy"),
         (np.from_dlpack, "DLPack"),
-        (lambda x: x[...], "an index"),
+        (lambda x: x[x > 0], "an index"),
         (xp.nonzero, "nonzero"),
         (xp.unique_values, "unique_values"),
         (lambda _: dvm.flush(), "flush()"),
@@ -112,19 +112,44 @@ def test_a_buffer_is_computed_when_it_is_full():
     assert [float(v[0]) for v in kept] == list(range(300))
 
 
-def test_what_does_not_fit_into_memory_is_told_until_it_is_dropped():
+def lines(rank):
+    """So many arrays of one line of ones each, which broadcast to more than fits anywhere."""
     line = np.broadcast_to(np.ones(1), (10**8,))
-    column, row = (dvm.asarray(a, copy=False) for a in (line[:, None], line[None]))
-    large = column + row
+    shapes = [tuple(-1 if d == k else 1 for d in range(rank)) for k in range(rank)]
+    return [dvm.asarray(line.reshape(shape), copy=False) for shape in shapes]
+
+
+@pytest.mark.parametrize("rank", [2, 3])
+def test_what_does_not_fit_into_memory_is_told_to_who_asks_for_it(rank):
+    large = sum(lines(rank))
     small = dvm.asarray([1.0]) + 1
+    shared = small * 3
     for _ in range(2):
         with pytest.raises(MemoryError):
-            float(small[0])
-        with pytest.raises(MemoryError):
             repr(large)
+    assert_same(shared, np.full(1, 6.0))
+    assert float((small + 1)[0]) == 3
     assert large.is_pending
-    del large
-    assert float(small[0]) == 2
+    later = large * 2
+    dvm.flush()
+    assert (large.is_pending, later.is_pending, small.is_pending) == (True, True, False)
+    with pytest.raises(MemoryError):
+        repr(later)
+    for k in range(300):
+        small = small + k
+    assert float(small[0]) == 2 + sum(range(300))
+    del large, later
+    assert dvm.lazy.last_flush().reason == "float()"
+
+
+def test_what_waits_for_memory_is_computed_later():
+    column, row = lines(2)
+    large = column + row
+    with pytest.raises(MemoryError):
+        repr(large)
+    # Of some of it there is memory enough.
+    assert_same(large[:2, 3:5], np.full((2, 2), 2.0))
+    assert float(xp.sum(large[0])) == 2e8
 
 
 def test_a_flush_is_explained():
