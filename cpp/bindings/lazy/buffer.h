@@ -15,7 +15,7 @@ namespace dvm::bindings::lazy {
 struct Array;
 
 // `leaf`: an array with a value. `number`: one of Python's, whose value is no part of what is
-// compiled.
+// compiled. `update`: an array with part of it replaced, along one axis.
 enum class Kind : uint8_t {
   leaf,
   number,
@@ -25,7 +25,10 @@ enum class Kind : uint8_t {
   product,
   reshape,
   permute,
-  slice
+  slice,
+  empty,
+  update,
+  scan
 };
 
 inline constexpr int kMaxOperands = 3;
@@ -37,8 +40,8 @@ struct Form {
   core::DType computes = core::DType::f32;  // what operands are converted to
   core::DType dtype = core::DType::f32;
   int32_t operands[kMaxOperands] = {-1, -1, -1};
-  // reduce: the axes as bits, and bit 31 where they are kept; permute: four bits for each; slice:
-  // the number of the axis. Others have none.
+  // reduce: the axes as bits, and bit 31 where they are kept; permute: four bits for each; slice,
+  // update and scan: the number of the axis. Others have none.
   uint32_t axes = 0;
   int32_t step = 1;  // of a slice
 };
@@ -52,7 +55,7 @@ struct Node {
   PyObject* leaf = nullptr;
   bool fails = false;     // to compute it raised an error
   bool is_taken = false;  // by a flight, which gives its value to the owner
-  core::Scalar number = {};  // of a slice where it begins
+  core::Scalar number = {};  // of a slice and an update where it begins
   int64_t shape[core::kMaxRank] = {};
 
   bool is_free() const { return owner == nullptr && uses == 0; }

@@ -70,7 +70,15 @@ class Builder {
         return graph_.transpose(operand(node, 0), std::move(axes));
       }
       case Kind::slice:
-        return slice(node);
+      case Kind::update:
+        return box(node);
+      case Kind::empty:
+        return graph_.empty({form.dtype, shape(node)});
+      case Kind::scan: {
+        const core::Value a = converted(operand(node, 0), form.computes);
+        const std::string with(core::info(form.op).name);
+        return graph_.along(core::Op::scan, {&a, 1}, static_cast<int>(form.axes), with);
+      }
     }
     return -1;
   }
@@ -90,13 +98,17 @@ class Builder {
     return graph_.elementwise(node.form.op, {operands, count});
   }
 
-  core::Value slice(const Node& node) {
+  core::Value box(const Node& node) {
     const auto rank = static_cast<size_t>(node.rank);
     std::vector<core::Dim> starts(rank, dim(0));
     std::vector<int64_t> steps(rank, 1);
     starts[node.form.axes] = dim(node.number.as_int());
     steps[node.form.axes] = node.form.step;
-    return graph_.slice(operand(node, 0), std::move(starts), std::move(steps), shape(node));
+    const core::Value whole = operand(node, 0);
+    if (node.form.kind == Kind::slice) {
+      return graph_.slice(whole, std::move(starts), std::move(steps), shape(node));
+    }
+    return graph_.update(whole, operand(node, 1), std::move(starts), std::move(steps));
   }
 
   // An op of the Graph reduces neighbouring axes; others follow in a step of their own.
@@ -107,7 +119,10 @@ class Builder {
       if (d < core::kMaxRank && (node.form.axes >> d & 1U) != 0) {
         run.push_back(d);
       } else if (!run.empty()) {
-        a = graph_.reduce(node.form.op, a, std::exchange(run, {}));
+        const bool is_whole = core::op_class(node.form.op) == core::OpClass::whole;
+        a = is_whole ? graph_.along(node.form.op, {&a, 1}, run[0])
+                     : graph_.reduce(node.form.op, a, run);
+        run.clear();
       }
     }
     return (node.form.axes & kKeepsAxes) != 0 ? a : reshaped(a, node);

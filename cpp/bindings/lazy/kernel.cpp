@@ -56,13 +56,22 @@ class Key {
   void add(const Node& node) {
     key_.append(reinterpret_cast<const char*>(&node.form), sizeof node.form);
     key_.push_back(static_cast<char>(node.owner != nullptr));
-    if (node.form.kind == Kind::leaf) {
-      add_shape(node, true);
-    } else if (node.form.kind == Kind::slice) {
-      add_size(node.number.as_int(), false);
-      add_size(node.shape[node.form.axes], false);
-    } else if (node.form.kind == Kind::reshape) {
-      add_shape(node, false);
+    switch (node.form.kind) {
+      case Kind::leaf:
+        add_shape(node, true);
+        break;
+      case Kind::empty:
+      case Kind::reshape:
+        add_shape(node, false);
+        break;
+      case Kind::slice:
+        add_size(node.shape[node.form.axes], false);
+        [[fallthrough]];
+      case Kind::update:
+        add_size(node.number.as_int(), false);
+        break;
+      default:
+        break;
     }
   }
 
@@ -122,8 +131,13 @@ bool run(const Kernel& kernel, std::span<const Node> nodes, const Sizes& sizes,
     if (node.owner != nullptr) ++count;
     if (node.form.kind == Kind::number) scalars.push_back(node.number);
     if (node.form.kind != Kind::leaf) continue;
-    capture::view_into(reinterpret_cast<PyArrayObject*>(node.leaf), node.form.dtype,
-                       inputs.emplace_back());
+    auto* array = reinterpret_cast<PyArrayObject*>(node.leaf);
+    const int64_t* shape = PyArray_DIMS(array);
+    if (PyArray_NDIM(array) != node.rank || !std::equal(shape, shape + node.rank, node.shape)) {
+      PyErr_SetString(PyExc_ValueError, "an operand was given another shape before it was needed");
+      return false;
+    }
+    capture::view_into(array, node.form.dtype, inputs.emplace_back());
   }
   results.assign(count, {});
   Host host(*capture::libraries().front(), {}, 0);

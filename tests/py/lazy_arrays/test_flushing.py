@@ -95,6 +95,22 @@ def test_one_compilation_serves_all_sizes():
     assert _dvm.lazy_compiled() == before + 1
 
 
+def test_one_compilation_serves_all_places():
+    x = np.arange(1000.0)
+
+    def f(k):
+        y = dvm.asarray(x) * 2
+        return y[k] + xp.sum(y[k : 3 * k])
+
+    f(10)
+    for k in (2, 3, 4):  # ahead of the loop: places that are sizes of something else
+        float(f(k))
+    before = _dvm.lazy_compiled()
+    for k in range(20, 300):
+        assert float(f(k)) == 2 * k + 2 * x[k : 3 * k].sum()
+    assert _dvm.lazy_compiled() - before <= 2
+
+
 def test_equal_sizes_fuse_and_others_are_right():
     a, b, c = (dvm.asarray(np.ones((n, 4))) for n in (3, 3, 1))
     both = (a + b, a + c)
@@ -142,14 +158,24 @@ def test_what_does_not_fit_into_memory_is_told_to_who_asks_for_it(rank):
     assert dvm.lazy.last_flush().reason == "float()"
 
 
-def test_what_waits_for_memory_is_computed_later():
-    column, row = lines(2)
-    large = column + row
-    with pytest.raises(MemoryError):
-        repr(large)
-    # Of some of it there is memory enough.
-    assert_same(large[:2, 3:5], np.full((2, 2), 2.0))
-    assert float(xp.sum(large[0])) == 2e8
+def test_what_cannot_be_computed_is_told_each_time_and_harms_no_other():
+    held = np.ones(3)
+    x, y = dvm.asarray(held, copy=False), dvm.asarray(np.ones(3))
+    wrong, right = x + y, y - 1
+    held.resize(5, refcheck=False)
+    later = wrong * right
+    for made in (wrong, later, wrong):
+        with pytest.raises(ValueError, match="another shape"):
+            repr(made)
+        assert made.is_pending
+    assert not right.is_pending
+    for k in range(300):
+        right = right + k
+    assert_same(right, np.full(3, float(sum(range(300)))))
+    dvm.flush()
+    assert (wrong.shape, later.dtype) == ((3,), np.float64)
+    del wrong, later, made
+    assert_same(xp.sum(y), np.array(3.0))
 
 
 def test_a_flush_is_explained():
@@ -195,6 +221,11 @@ STEPS = st.lists(
                 "new",
                 "view",
                 "row",
+                "part",
+                "ahead",
+                "flat",
+                "joined",
+                "running",
                 "matmul",
                 "cast",
             ]
@@ -245,6 +276,17 @@ def test_programs_of_any_operations(steps, sizes):
                 return m.permute_dims(a, tuple(range(a.ndim))[::-1])[None][0]
             case "row":
                 return a[0] if a.ndim else a
+            case "part":
+                return a[..., j % 3 :: j % 2 + 1] if a.ndim else a
+            case "ahead":
+                return a[1:] - a[:-1] if a.ndim else a
+            case "flat":
+                return m.flip(m.reshape(a, (-1,)), axis=0)
+            case "joined":
+                fits = a.ndim == 1 == b.ndim
+                return m.concat((a, b, a * 2)) if fits else m.roll(a, j, axis=-1) if a.ndim else a
+            case "running":
+                return m.cumulative_sum(a, axis=a.ndim - 1) * 0.1 if a.ndim else a
             case "matmul":
                 return a @ m.permute_dims(a, (1, 0)) * 0.1 if a.ndim == 2 else a
             case "cast":
