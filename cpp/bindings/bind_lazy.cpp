@@ -152,7 +152,7 @@ void bind_lazy(py::module_& module) {
   module.def("lazy_permute",
              [](py::handle a, uint32_t axes) { return stolen(lazy::permute(a.ptr(), axes)); });
   module.def("lazy_flush", [](const char* reason) {
-    lazy::flush(Buffer::of_this_thread(), reason);
+    if (!lazy::flush(Buffer::of_this_thread(), reason)) throw py::error_already_set();
   });
   module.def("lazy_last_flush", told_of_last_flush);
   module.def("lazy_compiled", [] { return lazy::compiled_count(); });

@@ -53,8 +53,8 @@ struct Node {
   int32_t uses = 0;        // nodes that read it, by operand
   Array* owner = nullptr;  // the array that it is the value of; none: the program has dropped it
   PyObject* leaf = nullptr;
-  bool fails = false;     // to compute it raised an error
-  bool is_taken = false;  // by a flight, which gives its value to the owner
+  bool fails = false;        // to compute it raised an error
+  bool is_taken = false;     // by a flight, which gives its value to the owner
   core::Scalar number = {};  // of a slice and an update where it begins
   int64_t shape[core::kMaxRank] = {};
 

@@ -9,8 +9,7 @@ namespace {
 
 class Builder {
  public:
-  Builder(std::span<const Node> nodes, const Sizes& sizes)
-      : nodes_(nodes), sizes_(sizes) {}
+  Builder(std::span<const Node> nodes, const Sizes& sizes) : nodes_(nodes), sizes_(sizes) {}
 
   core::Graph build() {
     for (size_t k = 0; k < sizes_.all.size(); ++k) {

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
+#include <new>
 
 #include "bindings/errors.h"
 
@@ -72,35 +73,43 @@ bool Flight::compute(const Array* asked) {
   for (const Wanted& wanted : wanted_) {
     node_at(wanted.at).is_taken = !node_at(wanted.at).fails;
   }
-  if (!compute_taken()) {
+  End end = compute_taken();
+  if (end == End::no_memory || end == End::failed) {
     // Which of them it is cannot be told from all of them.
     for (const Wanted& wanted : wanted_) {
       PyErr_Clear();
-      if (!node_at(wanted.at).fails) compute_alone(wanted);
+      if (!node_at(wanted.at).fails) end = compute_alone(wanted);
+      if (end == End::interrupted) return false;
     }
     PyErr_Clear();
   }
+  if (end == End::interrupted) return false;
   for (const Wanted& wanted : wanted_) {
-    if (wanted.array == asked && asked->is_pending()) return compute_alone(wanted);
+    if (wanted.array == asked && asked->is_pending()) return compute_alone(wanted) == End::done;
   }
   return true;
 }
 
-// What does not fit into memory may do so later; what fails otherwise does so each time.
-bool Flight::compute_alone(const Wanted& wanted) {
+// What does not fit into memory may do so later; what fails does so each time.
+Flight::End Flight::compute_alone(const Wanted& wanted) {
   node_at(wanted.at).is_taken = true;
-  if (compute_taken()) return true;
-  node_at(wanted.at).fails |= PyErr_ExceptionMatches(PyExc_MemoryError) == 0;
-  return false;
+  const End end = compute_taken();
+  node_at(wanted.at).fails |= end == End::failed;
+  return end;
 }
 
-// None is taken then. False: a Python error is set.
-bool Flight::compute_taken() {
+// None is taken then.
+Flight::End Flight::compute_taken() {
   try {
     gather();
-    return t_scratch.outputs.empty() || run_part();
+    if (t_scratch.outputs.empty() || run_part()) return End::done;
+    return PyErr_ExceptionMatches(PyExc_MemoryError) != 0 ? End::no_memory : End::interrupted;
+  } catch (const std::bad_alloc&) {
+    PyErr_NoMemory();
+    return End::no_memory;
   } catch (const std::exception& error) {
-    return raise(error) != nullptr;
+    raise(error);
+    return End::failed;
   }
 }
 

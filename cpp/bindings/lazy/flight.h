@@ -23,8 +23,8 @@ class Flight {
   Flight(const Flight&) = delete;
   Flight& operator=(const Flight&) = delete;
 
-  // All that can be computed is, as one graph, or by parts where something in it fails. False:
-  // `asked` does, and its Python error is set.
+  // All that can be computed is, as one graph, or by parts where something in it fails. False: a
+  // Python error is set, that of `asked` or one that a signal raised.
   bool compute(const Array* asked);
 
  private:
@@ -33,9 +33,12 @@ class Flight {
     int32_t at;
   };
 
+  // How it ended: all but the first with a Python error.
+  enum class End : uint8_t { done, no_memory, failed, interrupted };
+
   Node& node_at(int32_t at) { return nodes_[static_cast<size_t>(at)]; }
-  bool compute_alone(const Wanted& wanted);
-  bool compute_taken();
+  End compute_alone(const Wanted& wanted);
+  End compute_taken();
   void gather();
   bool run_part();
   void give_back();

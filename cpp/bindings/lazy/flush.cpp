@@ -20,10 +20,11 @@ bool compute(Buffer& buffer, const char* reason, const Array* asked) {
 
 }  // namespace
 
-void flush(Buffer& buffer, const char* reason) {
-  compute(buffer, reason, nullptr);
+bool flush(Buffer& buffer, const char* reason) {
+  const bool is_done = compute(buffer, reason, nullptr);
   // What is left is not tried with each operation.
   buffer.raise_limit();
+  return is_done;
 }
 
 PyObject* value_of(Array* array, const char* reason) {

@@ -134,8 +134,8 @@ bool run(const Kernel& kernel, std::span<const Node> nodes, const Sizes& sizes,
     auto* array = reinterpret_cast<PyArrayObject*>(node.leaf);
     const int64_t* shape = PyArray_DIMS(array);
     if (PyArray_NDIM(array) != node.rank || !std::equal(shape, shape + node.rank, node.shape)) {
-      PyErr_SetString(PyExc_ValueError, "an operand was given another shape before it was needed");
-      return false;
+      core::fail(core::ErrorCode::shape_mismatch,
+                 "an operand was given another shape before it was needed");
     }
     capture::view_into(array, node.form.dtype, inputs.emplace_back());
   }

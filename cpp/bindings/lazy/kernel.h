@@ -19,7 +19,7 @@ struct Kernel {
 // Sets `sizes`. May throw.
 std::shared_ptr<const Kernel> kernel_of(std::span<const Node> nodes, Sizes& sizes);
 // Appends the values of the nodes that have an owner, each null that Python has no object for.
-// False: there are none. In both cases a Python error is set.
+// False: there are none. In both cases a Python error is set. May throw.
 bool run(const Kernel& kernel, std::span<const Node> nodes, const Sizes& sizes,
          std::vector<PyObject*>& values);
 

@@ -27,9 +27,9 @@ PyObject* product(PyObject* a, PyObject* b);
 PyObject* cast(PyObject* a, core::DType dtype);
 // Likewise, of pending arrays alone: NumPy's views of values are for nothing.
 PyObject* permute(PyObject* a, uint32_t axes);
-PyObject* scan(core::Op op, PyObject* a, int axis);  // running results of a binary op
+PyObject* scan(core::Op op, PyObject* a, int axis);            // running results of a binary op
 PyObject* concat(std::span<PyObject* const> given, int axis);  // one of them is pending at least
-PyObject* part(PyObject* a, PyObject* key);  // of slices, ints, new axes and dots
+PyObject* part(PyObject* a, PyObject* key);                    // of slices, ints, new axes and dots
 PyObject* reshape(PyObject* a, std::span<const int64_t> shape);  // one size may be -1
 
 // What NumPy calls the op, "" if nothing.

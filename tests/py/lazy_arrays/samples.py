@@ -9,6 +9,7 @@ import hypothesis
 import numpy as np
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
+
 from whole import how_many
 
 REAL = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
