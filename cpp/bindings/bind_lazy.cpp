@@ -86,6 +86,11 @@ py::dict functions() {
       all[name] = builtin(info.name, call_reduce, number);
     }
   }
+  for (const Op op : {Op::argmax, Op::argmin}) {
+    const std::string_view name = core::info(op).name;
+    all[py::str(name.data(), name.size())] =
+        builtin(name, call_reduce, py::int_(static_cast<int>(op)));
+  }
   all["mean"] = builtin("mean", call_reduce, py::none());
   all["matmul"] = builtin("matmul", call_product, py::none());
   return all;
@@ -133,10 +138,17 @@ void bind_lazy(py::module_& module) {
     }
     return py::object(py::none());
   });
-  module.def("lazy_expand",
-             [](py::handle a, uint32_t axes) { return stolen(lazy::expand(a.ptr(), axes)); });
-  module.def("lazy_squeeze",
-             [](py::handle a, uint32_t axes) { return stolen(lazy::squeeze(a.ptr(), axes)); });
+  module.def("lazy_reshape", [](py::handle a, const std::vector<int64_t>& shape) {
+    return stolen(lazy::reshape(a.ptr(), shape));
+  });
+  module.def("lazy_concat", [](const py::tuple& arrays, int axis) {
+    const auto count = static_cast<size_t>(PyTuple_GET_SIZE(arrays.ptr()));
+    return stolen(lazy::concat({PySequence_Fast_ITEMS(arrays.ptr()), count}, axis));
+  });
+  module.def("lazy_running_sum",
+             [](py::handle a, int axis) { return stolen(lazy::scan(Op::add, a.ptr(), axis)); });
+  module.def("lazy_running_product",
+             [](py::handle a, int axis) { return stolen(lazy::scan(Op::mul, a.ptr(), axis)); });
   module.def("lazy_permute",
              [](py::handle a, uint32_t axes) { return stolen(lazy::permute(a.ptr(), axes)); });
   module.def("lazy_flush", [](const char* reason) {

@@ -15,7 +15,7 @@ namespace dvm::bindings::lazy {
 struct Array;
 
 // `leaf`: an array with a value. `number`: one of Python's, whose value is no part of what is
-// compiled. `expand` and `squeeze` put in and take out axes of size 1.
+// compiled. `update`: an array with part of it replaced, along one axis.
 enum class Kind : uint8_t {
   leaf,
   number,
@@ -23,23 +23,27 @@ enum class Kind : uint8_t {
   cast,
   reduce,
   product,
-  expand,
-  squeeze,
-  permute
+  reshape,
+  permute,
+  slice,
+  empty,
+  update,
+  scan
 };
 
 inline constexpr int kMaxOperands = 3;
 
-// All of a node that its compiled form depends on, but for the sizes of leaves.
+// All of a node that its compiled form depends on, but for sizes and where slices begin.
 struct Form {
   Kind kind = Kind::leaf;
   core::Op op = core::Op::input;
   core::DType computes = core::DType::f32;  // what operands are converted to
   core::DType dtype = core::DType::f32;
   int32_t operands[kMaxOperands] = {-1, -1, -1};
-  // reduce: the axes as bits, and bit 31 where they are kept; expand: those put in; squeeze: those
-  // taken out; permute: four bits for each. A product has none.
+  // reduce: the axes as bits, and bit 31 where they are kept; permute: four bits for each; slice,
+  // update and scan: the number of the axis. Others have none.
   uint32_t axes = 0;
+  int32_t step = 1;  // of a slice
 };
 inline constexpr uint32_t kKeepsAxes = uint32_t{1} << 31;
 
@@ -49,7 +53,9 @@ struct Node {
   int32_t uses = 0;        // nodes that read it, by operand
   Array* owner = nullptr;  // the array that it is the value of; none: the program has dropped it
   PyObject* leaf = nullptr;
-  core::Scalar number = {};
+  bool fails = false;        // to compute it raised an error
+  bool is_taken = false;     // by a flight, which gives its value to the owner
+  core::Scalar number = {};  // of a slice and an update where it begins
   int64_t shape[core::kMaxRank] = {};
 
   bool is_free() const { return owner == nullptr && uses == 0; }
@@ -58,7 +64,9 @@ struct Node {
 class Buffer {
  public:
   static Buffer& of_this_thread();
-  static constexpr int32_t kLimit = 128;  // nodes; then they are computed, needed or not
+  // Whether there are so many nodes that they are to be computed, needed or not.
+  bool is_full() const { return size() >= limit_; }
+  void raise_limit() { limit_ = size() + kLimit; }
 
   Node& operator[](int32_t node) { return nodes_[static_cast<size_t>(node)]; }
   int32_t size() const { return static_cast<int32_t>(nodes_.size()); }
@@ -72,9 +80,12 @@ class Buffer {
  private:
   friend class Flight;
 
+  static constexpr int32_t kLimit = 128;
+
   void drop_if_free(int32_t node);
 
   std::vector<Node> nodes_;
+  int32_t limit_ = kLimit;
 };
 
 // The object of Python's. One with a value may be a leaf of a buffer: (buffer, node) is a hint

@@ -26,9 +26,11 @@ PyObject* product(PyObject* a, PyObject* b);
 // None where that is NumPy's.
 PyObject* cast(PyObject* a, core::DType dtype);
 // Likewise, of pending arrays alone: NumPy's views of values are for nothing.
-PyObject* expand(PyObject* a, uint32_t axes);   // the axes of the result that are new
-PyObject* squeeze(PyObject* a, uint32_t axes);  // the axes that go, of size 1
 PyObject* permute(PyObject* a, uint32_t axes);
+PyObject* scan(core::Op op, PyObject* a, int axis);            // running results of a binary op
+PyObject* concat(std::span<PyObject* const> given, int axis);  // one of them is pending at least
+PyObject* part(PyObject* a, PyObject* key);                    // of slices, ints, new axes and dots
+PyObject* reshape(PyObject* a, std::span<const int64_t> shape);  // one size may be -1
 
 // What NumPy calls the op, "" if nothing.
 std::string_view numpy_name_of(core::Op op);

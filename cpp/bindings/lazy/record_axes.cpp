@@ -1,5 +1,6 @@
 // Operations that are told axes: reductions, products and views.
 #include <bit>
+#include <vector>
 
 #include "bindings/lazy/record.h"
 #include "bindings/lazy/recording.h"
@@ -71,12 +72,14 @@ PyObject* reduce(Op op, PyObject* a, PyObject* axes, bool keeps, bool mean) {
   if (!is_array(a) || !recording.read(a, operand)) return numpy();
   const std::optional<uint32_t> bits = bits_of(axes, operand.rank);
   if (!bits || *bits == 0) return numpy();
+  const bool finds = op == Op::argmax || op == Op::argmin;
+  if (finds && (std::popcount(*bits) != 1 || !as_array(a)->is_pending())) return numpy();
   DType dtype = accumulates_in(op, operand.dtype);
   if (mean && !core::is_floating(operand.dtype)) dtype = DType::f64;
   Node node{.form = {.kind = Kind::reduce,
                      .op = op,
                      .computes = dtype,
-                     .dtype = dtype,
+                     .dtype = finds ? DType::i64 : dtype,
                      .axes = *bits | (keeps ? kKeepsAxes : 0)}};
   int64_t count = 1;
   for (int d = 0; d < operand.rank; ++d) {
@@ -84,7 +87,7 @@ PyObject* reduce(Op op, PyObject* a, PyObject* axes, bool keeps, bool mean) {
     if (goes) count *= operand.shape[d];
     if (!goes || keeps) node.shape[node.rank++] = goes ? 1 : operand.shape[d];
   }
-  if (count == 0 && (mean || op == Op::max || op == Op::min)) return numpy();
+  if (count == 0 && (mean || finds || op == Op::max || op == Op::min)) return numpy();
   PyObject* made = Recording::new_array();
   if (made == nullptr) return nullptr;
   node.form.operands[0] = recording.node_of(operand, operand.dtype);
@@ -130,28 +133,84 @@ PyObject* cast(PyObject* a, DType dtype) {
   });
 }
 
-PyObject* expand(PyObject* a, uint32_t axes) {
+PyObject* scan(Op op, PyObject* a, int axis) {
   return of_one(a, true, [&](const Operand& operand, Node& node) {
-    node.form.kind = Kind::expand;
-    node.form.axes = axes;
-    node.rank = operand.rank + std::popcount(axes);
-    if (node.rank > core::kMaxRank || axes >> node.rank != 0) return false;
-    const int64_t* size = operand.shape;
-    for (int d = 0; d < node.rank; ++d) node.shape[d] = (axes >> d & 1U) != 0 ? 1 : *size++;
+    if (axis < 0) axis += operand.rank;
+    if (axis < 0 || axis >= operand.rank) return false;
+    const DType dtype = accumulates_in(Op::sum, operand.dtype);
+    node.form.kind = Kind::scan;
+    node.form.op = op;
+    node.form.computes = node.form.dtype = dtype;
+    node.form.axes = static_cast<uint32_t>(axis);
+    node.rank = operand.rank;
+    std::copy_n(operand.shape, operand.rank, node.shape);
     return true;
   });
 }
 
-PyObject* squeeze(PyObject* a, uint32_t axes) {
-  return of_one(a, true, [&](const Operand& operand, Node& node) {
-    node.form.kind = Kind::squeeze;
-    node.form.axes = axes;
-    for (int d = 0; d < operand.rank; ++d) {
-      const bool goes = (axes >> d & 1U) != 0;
-      if (goes && operand.shape[d] != 1) return false;
-      if (!goes) node.shape[node.rank++] = operand.shape[d];
+// An array of their size, each part of which is replaced.
+PyObject* concat(std::span<PyObject* const> given, int axis) {
+  Recording recording;
+  if (!recording.begin(given)) return nullptr;
+  std::vector<Operand> operands(given.size());
+  std::vector<int64_t> starts;
+  Node whole{.form = {.kind = Kind::empty}};
+  int64_t size = 0;
+  bool is_pending = false;
+  for (size_t k = 0; k < given.size(); ++k) {
+    Operand& operand = operands[k];
+    if (!is_array(given[k]) || !recording.read(given[k], operand)) Py_RETURN_NONE;
+    is_pending |= as_array(given[k])->is_pending();
+    if (k == 0) {
+      if (axis < 0) axis += operand.rank;
+      if (axis < 0 || axis >= operand.rank) Py_RETURN_NONE;
+      whole.form.computes = whole.form.dtype = operand.dtype;
+      whole.rank = operand.rank;
+      std::copy_n(operand.shape, operand.rank, whole.shape);
     }
-    return axes >> operand.rank == 0;
+    if (operand.dtype != whole.form.dtype || operand.rank != whole.rank) Py_RETURN_NONE;
+    for (int d = 0; d < whole.rank; ++d) {
+      if (d != axis && operand.shape[d] != whole.shape[d]) Py_RETURN_NONE;
+    }
+    starts.push_back(size);
+    size += operand.shape[axis];
+  }
+  if (!is_pending) Py_RETURN_NONE;
+  PyObject* made = Recording::new_array();
+  if (made == nullptr) return nullptr;
+  whole.shape[axis] = size;
+  for (size_t k = 0; k < given.size(); ++k) {
+    const int32_t part = recording.node_of(operands[k], operands[k].dtype);
+    whole.form.operands[0] = recording.add_within(whole);
+    whole.form.operands[1] = part;
+    whole.form.kind = Kind::update;
+    whole.form.axes = static_cast<uint32_t>(axis);
+    whole.number = core::Scalar::of_int(starts[k]);
+  }
+  return recording.add(whole, made);
+}
+
+PyObject* reshape(PyObject* a, std::span<const int64_t> shape) {
+  return of_one(a, true, [&](const Operand& operand, Node& node) {
+    node.form.kind = Kind::reshape;
+    if (shape.size() > core::kMaxRank) return false;
+    node.rank = static_cast<int>(shape.size());
+    std::copy(shape.begin(), shape.end(), node.shape);
+    // One size may be left open.
+    int64_t elements = 1, known = 1;
+    for (int d = 0; d < operand.rank; ++d) elements *= operand.shape[d];
+    int64_t* open = nullptr;
+    for (int64_t& size : std::span(node.shape, shape.size())) {
+      if (size == -1 && open == nullptr) {
+        open = &size;
+      } else if (size < 0 || __builtin_mul_overflow(known, size, &known)) {
+        return false;
+      }
+    }
+    if (open == nullptr) return known == elements;
+    if (known == 0 || elements % known != 0) return false;
+    *open = elements / known;
+    return true;
   });
 }
 

@@ -33,7 +33,7 @@ class Recording {
 
   // What is pending of `given` is so in this buffer from then on. False: a Python error is set.
   bool begin(std::span<PyObject* const> given) {
-    if (buffer_.size() >= Buffer::kLimit && !flush(buffer_, "size limit")) return false;
+    if (buffer_.is_full() && !flush(buffer_, "size limit")) return false;
     // Other threads run while one waits for a value, and may need what was looked at before.
     for (bool waited = true; waited;) {
       waited = false;

@@ -1,8 +1,5 @@
 #include "bindings/lazy/values.h"
 
-#include <bit>
-#include <optional>
-
 #include "bindings/lazy/flush.h"
 #include "bindings/lazy/record.h"
 
@@ -54,38 +51,6 @@ Ref unwrapped_dict(PyObject* given, const char* reason) {
   return made;
 }
 
-// Which axes of array[key] are new, as bits, if that is all of the array and there are some.
-std::optional<uint32_t> only_new_axes(PyObject* key, int rank) {
-  const bool is_tuple = PyTuple_CheckExact(key);
-  const Py_ssize_t count = is_tuple ? PyTuple_GET_SIZE(key) : 1;
-  const auto part = [&](Py_ssize_t k) { return is_tuple ? PyTuple_GET_ITEM(key, k) : key; };
-  int added = 0, others = 0;
-  for (Py_ssize_t k = 0; k < count; ++k) {
-    if (part(k) == Py_None) {
-      ++added;
-    } else if (part(k) != Py_Ellipsis) {
-      ++others;
-    }
-  }
-  if (added == 0 || others > rank || added + rank > core::kMaxRank) return {};
-  uint32_t bits = 0;
-  int place = 0, dots = 0;
-  for (Py_ssize_t k = 0; k < count; ++k) {
-    if (part(k) == Py_None) {
-      bits |= uint32_t{1} << place++;
-    } else if (part(k) == Py_Ellipsis) {
-      if (++dots > 1) return {};
-      place += rank - others;
-    } else {
-      if (!PySlice_Check(part(k))) return {};
-      const auto* slice = reinterpret_cast<PySliceObject*>(part(k));
-      if (slice->start != Py_None || slice->stop != Py_None || slice->step != Py_None) return {};
-      ++place;
-    }
-  }
-  return bits;
-}
-
 }  // namespace
 
 Ref unwrapped(PyObject* given, const char* reason) {
@@ -119,10 +84,8 @@ Ref wrapped(PyObject* made) {
 PyObject* item(PyObject* self, PyObject* key) {
   Array* array = as_array(self);
   if (array->is_pending()) {
-    if (const std::optional<uint32_t> added = only_new_axes(key, rank_of(array))) {
-      Ref view = Ref::steal(expand(self, *added));
-      if (!view || view.get() != Py_None) return view.release();
-    }
+    Ref view = Ref::steal(part(self, key));
+    if (!view || view.get() != Py_None) return view.release();
   }
   const Ref places = unwrapped(key, "an index");
   if (!places) return nullptr;

@@ -30,8 +30,8 @@ __all__ = [
 _CORE = _dvm.lazy_functions
 
 count_nonzero = through_numpy(np.count_nonzero)
-cumulative_prod = through_numpy(np.cumulative_prod)
-cumulative_sum = through_numpy(np.cumulative_sum)
+_cumulative_prod = through_numpy(np.cumulative_prod)
+_cumulative_sum = through_numpy(np.cumulative_sum)
 diff = through_numpy(np.diff)
 _prod = through_numpy(np.prod)
 _sum = through_numpy(np.sum)
@@ -94,3 +94,27 @@ def var(x: Any, /, *, axis: Any = None, correction: float = 0.0, keepdims: bool 
 def std(x: Any, /, *, axis: Any = None, correction: float = 0.0, keepdims: bool = False) -> Any:
     """The standard deviation: the root of the variance."""
     return sqrt(var(x, axis=axis, correction=correction, keepdims=keepdims))
+
+
+def _running(make: Any, numpy: Any, x: Any, axis: Any, dtype: Any, include_initial: bool) -> Any:
+    made = None
+    along = 0 if axis is None and x.ndim == 1 else axis
+    if type(x) is Array and type(along) is int and dtype is None and not include_initial:
+        made = make(x, along)
+    if made is not None:
+        return made
+    return numpy(x, axis=axis, dtype=dtype, include_initial=include_initial)
+
+
+def cumulative_sum(
+    x: Any, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False
+) -> Any:
+    """Return running sums along an axis, from 0 on with `include_initial`."""
+    return _running(_dvm.lazy_running_sum, _cumulative_sum, x, axis, dtype, include_initial)
+
+
+def cumulative_prod(
+    x: Any, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False
+) -> Any:
+    """Return running products along an axis, from 1 on with `include_initial`."""
+    return _running(_dvm.lazy_running_product, _cumulative_prod, x, axis, dtype, include_initial)

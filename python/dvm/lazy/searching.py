@@ -1,4 +1,4 @@
-"""Functions that find, order and count elements: all of them are NumPy's."""
+"""Functions that find, order and count elements: all but `argmax` and `argmin` are NumPy's."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from dvm import _dvm
 from dvm.lazy.door import through_numpy
 
 __all__ = [
@@ -24,8 +25,6 @@ __all__ = [
     "unique_values",
 ]
 
-argmax = through_numpy(np.argmax)
-argmin = through_numpy(np.argmin)
 isin = through_numpy(np.isin)
 nonzero = through_numpy(np.nonzero)
 take = through_numpy(np.take)
@@ -35,6 +34,19 @@ unique_inverse = through_numpy(np.unique_inverse)
 
 _take_along_axis = through_numpy(np.take_along_axis)
 _searchsorted = through_numpy(np.searchsorted)
+
+
+_CORE = _dvm.lazy_functions
+
+
+def argmax(x: Any, /, *, axis: int | None = None, keepdims: bool = False) -> Any:
+    """Return where the largest element is, the first of them; NaN wins."""
+    return _CORE["argmax"](x, axis, keepdims)
+
+
+def argmin(x: Any, /, *, axis: int | None = None, keepdims: bool = False) -> Any:
+    """Return where the smallest element is, the first of them; NaN wins."""
+    return _CORE["argmin"](x, axis, keepdims)
 
 
 def take_along_axis(x: Any, indices: Any, /, *, axis: int = -1) -> Any:

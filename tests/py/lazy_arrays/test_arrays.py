@@ -165,6 +165,48 @@ def test_new_axes_are_pending():
         _ = x[0].T
 
 
+def test_parts_are_pending():
+    n = np.arange(24.0).reshape(4, 6)
+    x = dvm.asarray(n) + 0
+    # Bound to no name they are dropped, and x stays pending.
+    for key in (0, -1, (1, slice(2)), (..., slice(None, None, -2)), (None, 2), slice(9, 3), ...):
+        assert x[key].is_pending
+        assert_same(x[key] + 0, n[key] + 0)
+        x = dvm.asarray(n) + 0
+    # All of them are made before the first of them is needed.
+    pairs = (
+        (xp.reshape(x, (3, -1)), n.reshape(3, 8)),
+        (xp.flip(x, axis=1), np.flip(n, axis=1)),
+        (xp.roll(x, 3, axis=-1), np.roll(n, 3, axis=-1)),
+        (xp.roll(x[0], -1), np.roll(n[0], -1)),
+        (xp.concat((x[:1], dvm.asarray(n))), np.concat((n[:1], n))),
+        (xp.stack((x, x * 2), axis=1), np.stack((n, n * 2), axis=1)),
+        (xp.argmax(x, axis=1), np.argmax(n, axis=1)),
+        (xp.argmin(x[:, 3], axis=0, keepdims=True), np.argmin(n[:, 3], axis=0, keepdims=True)),
+        (xp.cumulative_sum(x, axis=1), np.cumsum(n, axis=1)),
+        (xp.cumulative_prod(x[1]), np.cumprod(n[1])),
+    )
+    assert all(made.is_pending for made, _ in pairs)
+    for made, wanted in pairs:
+        assert_same(made, wanted)
+    for wrong in (9, (0, 0, 0), (..., 0, ...), "a"):
+        with pytest.raises(IndexError):
+            _ = (dvm.asarray(n) + 0)[wrong]
+    with pytest.raises(ValueError, match="reshape"):
+        xp.reshape(dvm.asarray(n) + 0, (5, -1))
+
+
+def test_a_part_of_what_is_pending_shares_no_elements():
+    x = dvm.asarray(np.zeros(4)) + 1
+    view, same, half = x[1:], x[...], xp.reshape(x, (2, 2))
+    x[2] = 5
+    view[0] = 7
+    assert_same(x, np.array([1.0, 1, 5, 1]))
+    assert_same(view, np.array([7.0, 1, 1]))
+    assert_same(same, np.ones(4))
+    assert_same(half, np.ones((2, 2)))
+
+
 def test_python_sees_values():
     x = dvm.asarray([2.5]) * 2
     assert float(xp.sum(x)) == 5.0
