@@ -78,17 +78,17 @@ void warn(const PyFunctionObject* function, const std::string& reason) {
 // as it is.
 class PlainRun {
  public:
-  explicit PlainRun(unsigned long& thread) : thread_(thread), is_outermost_(thread == 0) {
-    if (is_outermost_) thread_ = PyThread_get_thread_ident();
+  explicit PlainRun(PlainThread& of) : of_(of), is_outermost_(!of.is_any()) {
+    if (is_outermost_) of_ = PlainThread::present();
   }
   ~PlainRun() {
-    if (is_outermost_) thread_ = 0;
+    if (is_outermost_) of_ = {};
   }
   PlainRun(const PlainRun&) = delete;
   PlainRun& operator=(const PlainRun&) = delete;
 
  private:
-  unsigned long& thread_;
+  PlainThread& of_;
   const bool is_outermost_;
 };
 
@@ -250,7 +250,7 @@ PyObject* CompiledFunction::call(PyObject* self, PyObject* const* args, size_t n
   }
   // Within another function's recording this call is followed like one of a plain function.
   if (is_recording()) return original();
-  if (runs_plain_ != 0 && runs_plain_ == PyThread_get_thread_ident() &&
+  if (runs_plain_.is_any() && runs_plain_ == PlainThread::present() &&
       present_stance() == Stance::default_) {
     return PyObject_Vectorcall(function_.get(), args, nargsf, keywords);
   }

@@ -33,6 +33,16 @@ inline constexpr int kMaxPaths = 64;
 // there on, so that what it drops is dropped.
 void begin_part();
 
+// A thread of this process, or none; what one of the parent's did is over in the child of a fork.
+struct PlainThread {
+  unsigned long thread = 0;
+  uint64_t process = 0;
+
+  static PlainThread present() { return {PyThread_get_thread_ident(), InFlight::process()}; }
+  bool is_any() const { return thread != 0 && process == InFlight::process(); }
+  bool operator==(const PlainThread&) const = default;
+};
+
 class CompiledFunction {
  public:
   // Turns a recording into a Path, whose segments are not compiled yet. Null: a Python error is
@@ -118,8 +128,8 @@ class CompiledFunction {
   std::vector<std::vector<std::unique_ptr<Path>>> retired_;  // a replay may still be using them
   InFlight running_;                                         // replays
   InFlight capturing_;                                       // a path is made
-  unsigned long runs_plain_ = 0;  // the thread in which a call runs the original; 0: none does
-  bool warned_ = false;           // of the limit of paths
+  PlainThread runs_plain_;                                   // in which a call runs the original
+  bool warned_ = false;                                      // of the limit of paths
   Stats stats_;
   Policy policy_;
   int64_t lost_opaque_ = 0;  // replays given up that had called functions dvm does not know

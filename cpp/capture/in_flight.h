@@ -19,6 +19,8 @@ class InFlight {
   // In the child of a fork, before anything else runs there: all that the thread that forked is not
   // in is over.
   static void after_fork();
+  // Another number in each child of a fork.
+  static uint64_t process() { return present; }
 
  private:
   void add(int more);
