@@ -32,18 +32,18 @@ test: lint-quick .venv/installed .venv/extra-test | apt-test ## check style and 
 	cmake --preset $(PRESET) --log-level=WARNING
 	cmake --build --preset $(PRESET)
 	ctest --preset $(PRESET)
-	$(venv)/pytest -n auto
+	$(venv)/pytest -n auto --dist worksteal
 
 # What of each kind of case `make test` takes a sample of (tests/py/whole.py).
 test-long: .venv/installed .venv/extra-test ## run the Python tests with all of their cases (hours)
-	DVM_TEST_WHOLE=1 $(venv)/pytest -n auto
+	DVM_TEST_WHOLE=1 $(venv)/pytest -n auto --dist worksteal
 
 # One process, so that the last test can tell of all the others.
 test-ops: .venv/installed .venv/extra-test ## run PyTorch's database of operators through the backend (a quarter of an hour)
 	DVM_TEST_WHOLE=1 $(venv)/pytest -q -rP --show-capture=stdout tests/py/torch_door/test_op_db.py
 
 test-torch: .venv/installed .venv/extra-test ## compare PyTorch models in all modes and dtypes, their training and gradients of ops (an hour)
-	DVM_TEST_WHOLE=1 $(venv)/pytest -n auto tests/py/torch_door/test_models.py tests/py/torch_door/test_gradients.py \
+	DVM_TEST_WHOLE=1 $(venv)/pytest -n auto --dist worksteal tests/py/torch_door/test_models.py tests/py/torch_door/test_gradients.py \
 	  tests/py/torch_door/test_memory_use.py
 
 bench: .venv/installed .venv/extra-bench | apt-bench ## time dvm and its peers (an hour), and the parts of dvm
