@@ -62,6 +62,7 @@ void bind_loop(py::module_& module) {
     capture::Subroutine& routine = subroutine_in(object);
     return routine.add(parse_path(spec, py::tuple(static_cast<size_t>(routine.arguments()))));
   });
+  module.def("count_ways", [](py::handle object) { return subroutine_in(object).paths().size(); });
   module.def("loop_changed", [](py::handle object) { loop_in(object).changed(); });
   module.def("watch_count", [](py::handle object) { loop_in(object).watch_count(); });
   module.def("loop_is_steady", [](py::handle object) { return loop_in(object).is_steady(); });
@@ -72,7 +73,6 @@ void bind_loop(py::module_& module) {
     state["missed_turn"] = loop.missed_turn();
     state["turns_of_numbers"] = loop.turns_of_numbers();
     state["turns_replayed"] = loop.turns_replayed();
-    state["paths"] = loop.paths().size();
     return state;
   });
   module.def("loop_replayed_at", [](py::handle object) -> py::object {

@@ -507,11 +507,12 @@ def new_recursion(parameters: int) -> Subroutine: ...
 def take_missed(recursion: Subroutine) -> bool: ...  # whether the last run went no known way
 def add_way(body: Subroutine, spec: Any) -> bool: ...  # whether it is compiled to its end
 def ways_of(body: Subroutine) -> list[PathRecord]: ...  # one for each way that turns go
+def count_ways(routine: Subroutine) -> int: ...  # that its runs go, without their records
 def loop_changed(loop: Subroutine) -> None: ...
 def watch_count(loop: Subroutine) -> None: ...  # whether all calls have as many turns
 def loop_is_steady(loop: Subroutine) -> bool: ...  # so many of them had that the next ones will
 
-# version, missed_turn, paths, turns_of_numbers, turns_replayed
+# version, missed_turn, turns_of_numbers, turns_replayed
 def loop_state(loop: Subroutine) -> dict[str, int]: ...
 def loop_replayed_at(loop: Subroutine) -> str | None: ...  # the line for which turns are replayed
 

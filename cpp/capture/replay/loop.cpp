@@ -148,12 +148,7 @@ bool loop_(Frame& f, const int32_t* p) {
   const bool is_spent = (f.call.lends && wrote) || drew;
   f.call.wrote = f.call.wrote || is_spent;
   f.is_spent = is_spent && value == nullptr;
-  // What is not a way that no turn has gone yet is for the original.
-  if (value == nullptr && outcome != Outcome::missed) {
-    const bool is_told = outcome == Outcome::spared || outcome == Outcome::interrupted;
-    f.outcome = is_told ? outcome : Outcome::dropped;
-  }
-  return f.define(p[0], value);
+  return define_result(f, p[0], value, outcome);
 }
 
 bool lend_(Frame& f, const int32_t* p) {

@@ -102,12 +102,7 @@ bool invoke_(Frame& f, const int32_t* p) {
   f.raising.leave();  // activations ask for the program's own error state
   Outcome outcome = Outcome::missed;
   PyObject* const value = function.run(f, {given.data(), count}, outcome);
-  // What is not a way that no activation has gone yet is for the original.
-  if (value == nullptr && outcome != Outcome::missed) {
-    const bool is_told = outcome == Outcome::spared || outcome == Outcome::interrupted;
-    f.outcome = is_told ? outcome : Outcome::dropped;
-  }
-  return f.define(p[0], value);
+  return define_result(f, p[0], value, outcome);
 }
 
 }  // namespace steps

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "capture/path/path_tree.h"
-#include "capture/replay/draws.h"
+#include "capture/replay/frame.h"
 #include "capture/replay/likely.h"
 
 namespace dvm::capture {
@@ -37,6 +37,15 @@ int Subroutine::traverse(visitproc visit, void* arg) const {
     if (const int status = path->traverse(visit, arg)) return status;
   }
   return 0;
+}
+
+bool define_result(Frame& frame, int32_t reg, PyObject* value, Outcome outcome) {
+  // What is not a way that none has gone yet is for the original.
+  if (value == nullptr && outcome != Outcome::missed) {
+    const bool is_told = outcome == Outcome::spared || outcome == Outcome::interrupted;
+    frame.outcome = is_told ? outcome : Outcome::dropped;
+  }
+  return frame.define(reg, value);
 }
 
 namespace {

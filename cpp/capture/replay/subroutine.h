@@ -12,6 +12,8 @@
 
 namespace dvm::capture {
 
+struct Frame;
+
 class Subroutine {
  public:
   explicit Subroutine(int32_t arguments) : arguments_(arguments) {}
@@ -42,7 +44,10 @@ class Subroutine {
   InFlight running_;
 };
 
-// Bodies as Python objects, which steps hold.
+// Ends the step that ran one: its value, a new reference, in that register, or why there is none.
+bool define_result(Frame& frame, int32_t reg, PyObject* value, Outcome outcome);
+
+// Routines as Python objects, which steps hold.
 PyObject* make_subroutine_type();
 PyObject* new_subroutine(std::unique_ptr<Subroutine> routine);
 bool is_subroutine(PyObject* object);

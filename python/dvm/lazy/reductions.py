@@ -63,22 +63,22 @@ def mean(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
     return _CORE["mean"](x, axis, keepdims)
 
 
-def sum(x: Any, /, *, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
-    """The sum. Small integers are added up as 64-bit ones."""
+def _folded(name: str, numpy: Any, x: Any, axis: Any, dtype: Any, keepdims: bool) -> Any:
     if dtype is not None:
         if np.dtype(dtype).kind != "f" or type(x) is not Array:
-            return _sum(x, axis=axis, dtype=dtype, keepdims=keepdims)
+            return numpy(x, axis=axis, dtype=dtype, keepdims=keepdims)
         x = astype(x, dtype, copy=False)
-    return _CORE["sum"](x, axis, keepdims)
+    return _CORE[name](x, axis, keepdims)
+
+
+def sum(x: Any, /, *, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
+    """The sum. Small integers are added up as 64-bit ones."""
+    return _folded("sum", _sum, x, axis, dtype, keepdims)
 
 
 def prod(x: Any, /, *, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
     """The product. Small integers are multiplied as 64-bit ones."""
-    if dtype is not None:
-        if np.dtype(dtype).kind != "f" or type(x) is not Array:
-            return _prod(x, axis=axis, dtype=dtype, keepdims=keepdims)
-        x = astype(x, dtype, copy=False)
-    return _CORE["prod"](x, axis, keepdims)
+    return _folded("prod", _prod, x, axis, dtype, keepdims)
 
 
 def var(x: Any, /, *, axis: Any = None, correction: float = 0.0, keepdims: bool = False) -> Any:

@@ -15,7 +15,8 @@ from typing import Any
 
 from dvm import _dvm, classes, reasons
 from dvm.magpy_capture.libraries import is_array
-from dvm.magpy_capture.loops.recorded_loops import BLANK, loops_within, variables_at
+from dvm.magpy_capture.loops.parts import cut_out
+from dvm.magpy_capture.loops.recorded_loops import BLANK, variables_at
 from dvm.magpy_capture.path.spec import refuse
 from dvm.magpy_capture.registry import is_settled
 from dvm.magpy_capture.walk.callbacks import RESUMING
@@ -78,6 +79,9 @@ def recursive_activations(
 ) -> list[Activation]:
     """Those of functions that call themselves, by their beginnings; the recorded call is one."""
     events, nodes = recording["events"], recording["nodes"]
+    leaves = (events[number] for number in recording["marks"] if events[number][0] == "leave")
+    if all(own < 0 for _, _, _, _, own, *_ in leaves):  # which the recorder gives such results
+        return []
     root = Activation(function, -1, len(events), is_outermost=True)
     frames: list[Activation | None] = [root]  # None: of a generator, which may rest
     made = [] if recording["aborted"] else [root]
@@ -234,22 +238,14 @@ def activation_recording(recording: dict[str, Any], activation: Activation) -> d
         kind = classes.name_of(type(nodes[outside][4]))
         raise refuse(reasons.RECURSION_OUTSIDE, kind)
     return {
+        **cut_out(recording, begin, end),
         "nodes": nodes,
-        "dropped": recording["dropped"],
         "events": [*[BLANK] * begin, *events[begin:end]],
         "begin": begin,
-        "whole": recording.get("whole", recording),
         "variables": 0,
         "same": same,
-        "layouts": [each for each in recording["layouts"] if begin <= each < end],
-        "loops": loops_within(recording, begin, end),
-        "activations": [
-            each for each in recording["activations"] if begin <= each.enter and each.leave < end
-        ],
         "snapshots": recording["snapshots"],
         "result": result,
-        "aborted": "",
-        "aborted_at": ("", 0),
     }
 
 

@@ -258,7 +258,7 @@ class LoopBody:
         if method not in CHANGES:
             raise refuse(reasons.LOOP_EFFECT, effect("call"))
         parts = origins[given[-1]] if method in KEEPS else NOWHERE
-        if _is_new_list(made[given[0]], made):
+        if is_new_list(made[given[0]], made):
             origins[given[0]] |= parts
         else:
             self._append(made[given[0]], parts, variables)
@@ -285,7 +285,7 @@ class LoopBody:
         self.written |= into
 
 
-def _is_new_list(step: tuple[Any, ...], made: dict[int, tuple[Any, ...]]) -> bool:
+def is_new_list(step: tuple[Any, ...], made: dict[int, tuple[Any, ...]]) -> bool:
     """Whether it makes a list that only the turn has."""
     if step[0] == "call":
         return function_of(made[step[2]]) in NEW_LISTS

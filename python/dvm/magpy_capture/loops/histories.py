@@ -42,9 +42,14 @@ class Rolled:
     recorded: dict[str, dict[str, int]] = field(default_factory=dict)
     recording: int = -1
 
+    @property
+    def ways(self) -> int:
+        """How many ways it goes, as far as is known."""
+        return _dvm.count_ways(self.loop)
+
     def state(self) -> tuple[Any, ...]:
         """To compare with that of another time."""
-        return _dvm.loop_state(self.loop)["paths"], self.body.state()
+        return self.ways, self.body.state()
 
 
 @dataclass
@@ -69,7 +74,7 @@ class LoopHistory:
     @property
     def ways(self) -> int:
         """How many ways its turns go, as far as is known."""
-        return 0 if self.rolled is None else _dvm.loop_state(self.rolled.loop)["paths"]
+        return 0 if self.rolled is None else self.rolled.ways
 
     @property
     def turns(self) -> dict[str, int]:
@@ -114,7 +119,7 @@ class RecursionHistory:
     @property
     def ways(self) -> int:
         """How many ways its activations go, as far as is known."""
-        return 0 if self.rolled is None else len(_dvm.ways_of(self.rolled.loop))
+        return 0 if self.rolled is None else self.rolled.ways
 
 
 class LoopHistories(dict[Any, LoopHistory]):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import bisect
 import functools
 import types
 from collections import Counter
@@ -13,6 +12,7 @@ from typing import Any
 from dvm import _dvm, classes, reasons
 from dvm.magpy_capture.libraries import is_array, is_scalar
 from dvm.magpy_capture.loops.code import Held, LoopCode, called, loop_code
+from dvm.magpy_capture.loops.parts import cut_out, loops_within
 from dvm.magpy_capture.objects.adopted import Unknown
 from dvm.magpy_capture.path.spec import refuse
 from dvm.magpy_capture.registry import is_settled
@@ -331,22 +331,14 @@ def turn_recording(recording: dict[str, Any], turns: RecordedLoop, turn: int) ->
     nodes.append(("event", number, "", None, tuple(nodes[part][4] for part in parts), None))
     blank = [BLANK] * (begin - len(before))
     return {
+        **cut_out(recording, begin, end),
         "nodes": nodes,
-        "dropped": recording["dropped"],
         "events": [*blank, *before, *events[begin:end], *behind, made],
         "begin": begin - len(before),
         "held": [(event[2][0], event[1]) for event in before],
-        "whole": recording.get("whole", recording),
         "variables": len(loop.variables),
-        "layouts": [each for each in recording["layouts"] if begin <= each < end],
-        "loops": loops_within(recording, begin, end),
-        "activations": [
-            each for each in recording["activations"] if begin <= each.enter and each.leave < end
-        ],
         "snapshots": snapshots,
         "result": len(nodes) - 1,
-        "aborted": "",
-        "aborted_at": ("", 0),
     }
 
 
@@ -367,15 +359,6 @@ def _events_of_held(
         behind.append(("attribute", each.attribute, [base], [], len(nodes), header[5], False))
         nodes.append(read)
     return before, behind
-
-
-def loops_within(recording: dict[str, Any], begin: int, end: int) -> list[RecordedLoop]:
-    """Those whose events are all among these."""
-    loops: list[RecordedLoop] = recording["loops"]
-    first, last = (
-        bisect.bisect_left(loops, at, key=lambda each: each.enter) for at in (begin, end)
-    )
-    return [each for each in loops[first:last] if each.out < end]
 
 
 def shape_of(

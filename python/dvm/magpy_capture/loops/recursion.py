@@ -28,14 +28,13 @@ from dvm.magpy_capture.loops.activations import (
     whole_shape_of,
     within,
 )
-from dvm.magpy_capture.loops.bodies import MAKES, LoopBody
+from dvm.magpy_capture.loops.bodies import MAKES, LoopBody, is_new_list
 from dvm.magpy_capture.loops.histories import Given, LoopHistories, Rolled
 from dvm.magpy_capture.loops.layer import LoopPart
-from dvm.magpy_capture.loops.looks import NEW_LISTS, function_of
+from dvm.magpy_capture.loops.parts import lower_part
 from dvm.magpy_capture.objects.open_lists import is_open_list
 from dvm.magpy_capture.path.recursion_policy import RecursionPolicy
-from dvm.magpy_capture.path.spec import NotCapturable, PathSpec, refuse
-from dvm.magpy_capture.path.varying import ValueHistory
+from dvm.magpy_capture.path.spec import NotCapturable, refuse
 from dvm.magpy_capture.recording.findings import Findings
 from dvm.magpy_capture.values import Abstract, Host, ListValue, Tensor, resolve
 
@@ -117,7 +116,7 @@ class Recursions(LoopPart, RecursionPolicy):
         with self._giving_up(activation):
             routine = self._lower_ways(activation)
         made = self.program.step(
-            "invoke", routine, list(map(self._argument, range(activation.parameters)))
+            "invoke", routine, list(map(self.program.argument, range(activation.parameters)))
         )
         self.callbacks.number = len(self.recording["events"])
         return Host(made, self.record.seen(activation.result(self.recording)))
@@ -189,23 +188,17 @@ class Recursions(LoopPart, RecursionPolicy):
         return routine
 
     def _lower_way(self, activation: Activation, rolled: Rolled) -> None:
-        own = self.program.spec
-        spec = PathSpec(own.target, own.numerics, own.precision)
-        recording = activation_recording(self.recording, activation)
-        parameters = activation.parameters
-        self._lower(
-            spec,
-            recording,
+        spec = lower_part(
+            self._lower,
+            self.program,
+            activation_recording(self.recording, activation),
             activation.function,
-            self.program.deadline,
-            loops=self.known,
-            varying=ValueHistory(varying={("argument", place) for place in range(parameters)}),
-            found=self.found,
+            self.known,
+            self.found,
+            set(range(activation.parameters)),
         )
-        if spec.reason:
-            raise NotCapturable(spec.reason, spec.reason_at)  # type: ignore[arg-type]
         body = LoopBody()
-        body.take_activation(spec.steps, parameters, self.known.bodies())
+        body.take_activation(spec.steps, activation.parameters, self.known.bodies())
         result = self.record.seen(activation.result(self.recording))
         if type(result) is list and not _makes_list(spec.steps):
             raise refuse(reasons.RECURSION_EFFECT, "returns a list that it was given")
@@ -227,7 +220,7 @@ class Recursions(LoopPart, RecursionPolicy):
             # One that a loop gave a variable has a value, and the origin of what that was before.
             is_found = node in self.recorded.values
             if node in self.handed and origin == "argument" and not is_found:
-                registers.append(self._argument(place))
+                registers.append(self.program.argument(place))
                 continue
             value = resolve(self.recorded.value(node))
             register = self.values_handed.register(parameter, value, False, given)
@@ -242,9 +235,6 @@ class Recursions(LoopPart, RecursionPolicy):
             raise refuse(reasons.RECURSION_EFFECT, f"returns more than {MOST_PARTS} parts")
         made_list = functools.partial(self._made_list, activation, made)
         return self.left_behind.told(activation.enter, name, made, seen, given, made_list)
-
-    def _argument(self, place: int) -> int:
-        return self.program.step("argument", place, key=("argument", place))
 
     def _made_list(
         self, activation: Activation, made: int, register: int, seen: list[Any]
@@ -277,11 +267,7 @@ def _parts_of(returned: Any) -> int:
 def _makes_list(steps: list[tuple[Any, ...]]) -> bool:
     """Whether what the path returns is a list that it has made, if it is one."""
     makers = {step[1]: step for step in steps if step[0] in MAKES}
-    _, returned = steps[-1]
-    name, _, *rest = makers[returned]
-    if name == "call":
-        return function_of(makers[rest[0]]) in NEW_LISTS
-    return name in ("list", "invoke") or (name == "operator" and rest[0] in ("+", "*"))
+    return is_new_list(makers[steps[-1][1]], makers)
 
 
 __all__ = ["Recursions"]

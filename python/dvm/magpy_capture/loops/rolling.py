@@ -27,6 +27,7 @@ from dvm.magpy_capture.loops.histories import (
     is_of_sizes,
 )
 from dvm.magpy_capture.loops.layer import LoopPart
+from dvm.magpy_capture.loops.parts import lower_part
 from dvm.magpy_capture.loops.recorded_loops import (
     RETURNED,
     RecordedLoop,
@@ -43,8 +44,7 @@ from dvm.magpy_capture.loops.recorded_loops import (
 )
 from dvm.magpy_capture.path.loop_policy import LoopPolicy
 from dvm.magpy_capture.path.program import describe
-from dvm.magpy_capture.path.spec import NotCapturable, PathSpec, refuse
-from dvm.magpy_capture.path.varying import ValueHistory
+from dvm.magpy_capture.path.spec import NotCapturable, refuse
 from dvm.magpy_capture.recording.findings import Findings
 from dvm.magpy_capture.values import (
     Abstract,
@@ -319,7 +319,7 @@ class Loops(LoopPart, LoopPolicy):
         # A turn that was missed, and does what another one did, will be missed again. Of a loop
         # within another one that says nothing: it was missed in one turn of that.
         stuck = not self._is_turn and missed >= 0 and lowered > 0 and self._ways() == ways
-        if stuck or _dvm.loop_state(rolled.loop)["paths"] > MOST_WAYS:
+        if stuck or rolled.ways > MOST_WAYS:
             self.known.changed(rolled)
             raise refuse(reasons.LOOP_STUCK) if stuck else refuse(reasons.LOOP_WAYS, MOST_WAYS)
 
@@ -364,23 +364,17 @@ class Loops(LoopPart, LoopPolicy):
         return sum(known.ways for known in self.known.values())
 
     def _lower_turn(self, turns: RecordedLoop, turn: int, rolled: Rolled) -> None:
-        own, loop = self.program.spec, turns.loop
-        spec = PathSpec(own.target, own.numerics, own.precision)
-        recording = turn_recording(self.recording, turns, turn)
+        loop = turns.loop
         carried = [loop.variables.index(name) for name in loop.carried]
-        known = ValueHistory(varying={("argument", place) for place in self._varying(turns)})
-        deadline = self.program.deadline
-        self._lower(
-            spec,
-            recording,
+        spec = lower_part(
+            self._lower,
+            self.program,
+            turn_recording(self.recording, turns, turn),
             turns.function,
-            deadline,
-            loops=self.known,
-            varying=known,
-            found=self.found,
+            self.known,
+            self.found,
+            self._varying(turns),
         )
-        if spec.reason:
-            raise NotCapturable(spec.reason, spec.reason_at)  # type: ignore[arg-type]
         check_steps(turns, spec.steps)
         rolled.body.take(spec.steps, carried, len(loop.variables), self.known.bodies())
         if not _dvm.add_way(rolled.loop, spec):
@@ -439,8 +433,9 @@ class Loops(LoopPart, LoopPolicy):
             elif id(value) in apart:
                 register = value.register
             else:
-                name, private_ = loop.variables[place], place in private
-                register = self.values_handed.register(name, value, private_, given)
+                register = self.values_handed.register(
+                    loop.variables[place], value, place in private, given
+                )
             registers.append(register)
             if isinstance(value, Tensor) and not value.is_scalar:
                 given.append(Given(value, register, place in private))

@@ -397,7 +397,7 @@ class Containers(ObjectPart):
             base.elements[place] = parts
             base.wrote("set", place, ListValue(parts))
         elif isinstance(base, ListValue) and (before := base.before_tail(place)) is not None:
-            self.program.step("item", base.register, before, key=("item", base.register, before))
+            self.program.item(base.register, before)
             base.stores[before] = value
             base.wrote("set", place, value)
         elif isinstance(base, ListValue) and base.is_in_tail(place):

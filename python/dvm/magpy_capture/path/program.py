@@ -161,6 +161,10 @@ class Program(PathPart):
             name, at = self._local[id(thing)]
             raise NotCapturable(reasons.LOCAL_CLASS_LEAVES(name), at)
 
+    def argument(self, place: int) -> int:
+        """The register of an argument of the call, by parameter slot."""
+        return self.step("argument", place, key=("argument", place))
+
     def item(self, container: int, place: int) -> int:
         """The register of an element of a tuple or a list."""
         return self.step("item", container, place, key=("item", container, place))

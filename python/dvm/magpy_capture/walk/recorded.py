@@ -63,8 +63,7 @@ class Events(WalkPart):
         kind, index, name, scope, _, _ = self.record.nodes[node]
         seen = self.record.seen(node)
         if kind == "argument":
-            fetch = lambda: self.program.step("argument", index, key=("argument", index))  # noqa: E731
-            return self.heap.reach(fetch, seen)
+            return self.heap.reach(lambda: self.program.argument(index), seen)
         if kind == "global":
             return self.global_variable(scope, name, seen)
         if kind == "closure":
@@ -114,7 +113,7 @@ class Events(WalkPart):
             defaults = function.__defaults__ or ()
             place = slot - (code.co_argcount - len(defaults))
             holder = self.program.constant(defaults)
-            fetch = lambda: self.program.step("item", holder, place, key=("item", holder, place))  # noqa: E731
+            fetch = lambda: self.program.item(holder, place)  # noqa: E731
         else:
             holder = self.program.constant(function.__kwdefaults__)
             key = code.co_varnames[slot]

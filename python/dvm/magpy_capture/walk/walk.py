@@ -81,7 +81,7 @@ class Walk(WalkPart):
         self.graph.order_numbers()
         self.followed.meet_cells(Literal(self.outputs.function))
         for pair in self.record.recording.get("same", ()):
-            registers = [self.program.step("argument", p, key=("argument", p)) for p in pair]
+            registers = map(self.program.argument, pair)
             self.program.guard("guard_same", *registers, True)
         result = self.recursion_policy.invoke_all()
         while result is None and self.callbacks.skip() < len(self.record.events):
