@@ -81,6 +81,7 @@ class Builder:
 
     expected: the types that torch inferred for the results of the op, tensors without a node.
     used: which of those results something takes.
+    examples: torch's examples of those results.
     has_exact_products: whether products of matrices round no factors, and cost no more than sums of
         elementwise products.
     """
@@ -91,6 +92,7 @@ class Builder:
         self.has_exact_products = has_exact_products
         self.expected: list[Tensor] = []
         self.used: frozenset[int] = frozenset()
+        self.examples: Sequence[Any] = ()
         self._wrapped: dict[int, Tensor] = {}
         self._constants: dict[tuple[str, str], int] = {}
         self._reshaped: dict[int, Tensor] = {}  # what nodes are other shapes of
