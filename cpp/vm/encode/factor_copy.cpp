@@ -19,11 +19,11 @@ constexpr Stride stride_of(Factor factor) {
 }  // namespace
 
 bool is_in_place(const Contraction& product, Factor factor) {
+  if (factor == Factor::b && product.windows) return true;
   const Matrices matrices(product);
   // Of two vectors kernels take adjacent elements fast, and others one by one.
   if (product.m.size == 1 && product.n.size == 1 && product.k.size > 1)
     return product.k.*stride_of(factor) == matrices.a.element();
-  if (factor == Factor::b && product.windows) return true;
   return (factor == Factor::a ? matrices.a : matrices.b).in_place(kAnyStream).has_value();
 }
 

@@ -347,7 +347,7 @@ class GraphGenerator {
       case 15:
       case 16:
         if (options_.attentions && random_.chance(60)) return attention();
-        if (options_.matrices) random_.chance(70) ? matmul() : convolve();
+        if (options_.matrices) random_.chance(85) ? matmul() : convolve();
         return;
       case 17:
         if (options_.casts) graph_.cast(any_value(), random_.pick(options_.dtypes), loc());

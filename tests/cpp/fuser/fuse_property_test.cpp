@@ -184,7 +184,7 @@ void check_case(uint64_t seed, const Limits& limits, std::map<std::string, int>&
 
 TEST(FuseProperty, UnitsMeanTheGraph) {
   std::map<std::string, int> rules;
-  for (uint64_t seed = 0; seed < 3000 && !HasFatalFailure(); ++seed) {
+  for (uint64_t seed = 0; seed < 5000 && !HasFatalFailure(); ++seed) {
     Limits limits;
     limits.factors = seed % 2 == 0;  // as targets have it
     check_case(seed, limits, rules);
