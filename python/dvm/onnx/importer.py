@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -80,8 +80,9 @@ class Importer:
         given: Mapping[str, AttributeProto] | None = None,
     ) -> None:
         for node in nodes:
+            node = _resolved(node, given)
             operands = [self.lookup(names, name) if name else None for name in node.input]
-            attributes = dict(self._attributes(node, given))
+            attributes = {a.name: self._attribute(a) for a in node.attribute}
             try:
                 made = self.node(node, operands, attributes, names)
             except (Refused, NotCompiled) as refused:
@@ -107,17 +108,6 @@ class Importer:
     def constant(self, tensor: onnx.TensorProto) -> Known:
         array = self.shared.load(tensor)
         return Known(array, DTYPES.get(tensor.data_type, ""))
-
-    def _attributes(
-        self, node: NodeProto, given: Mapping[str, AttributeProto] | None
-    ) -> Iterator[tuple[str, Any]]:
-        for attribute in node.attribute:
-            if attribute.ref_attr_name:
-                if not given or attribute.ref_attr_name not in given:
-                    continue
-                yield attribute.name, self._attribute(given[attribute.ref_attr_name])
-            else:
-                yield attribute.name, self._attribute(attribute)
 
     def _attribute(self, attribute: AttributeProto) -> Any:
         kinds = AttributeProto
@@ -266,6 +256,22 @@ class Importer:
         from dvm.onnx.values import symbols_of
 
         return {s for size in self.b.graph.shape(node) for s in symbols_of(_plain(size))}
+
+
+def _resolved(node: NodeProto, given: Mapping[str, AttributeProto] | None) -> NodeProto:
+    """Return a node of a function with the attributes that the function was given."""
+    if given is None or not any(a.ref_attr_name for a in node.attribute):
+        return node
+    made = NodeProto()
+    made.CopyFrom(node)
+    del made.attribute[:]
+    for attribute in node.attribute:
+        if not attribute.ref_attr_name:
+            made.attribute.append(attribute)
+        elif attribute.ref_attr_name in given:
+            made.attribute.append(given[attribute.ref_attr_name])
+            made.attribute[-1].name = attribute.name
+    return made
 
 
 def registry_name(domain: str, name: str) -> str:

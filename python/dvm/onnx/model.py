@@ -93,6 +93,7 @@ class Model:
         self._by_size: set[str] = set()
         self._by_symbol: set[str] = set()
         self._by_rank: set[str] = set()
+        self._elements: dict[str, str] = {}  # symbols that are elements of inputs, and of which
         self._variants: dict[Any, Variant] = {}
         self._loaded: dict[str, Known] = {}
         self._plain: Variant | None = None  # the only one, where nothing is decided by values
@@ -288,10 +289,10 @@ class Model:
         self._by_size |= sizes
         self._by_value |= (needs.sizes - sizes) | needs.values
         self._by_size -= self._by_value
-        named = {s.rpartition(".")[0] for s in needs.symbols if "." in s}
-        self._by_value |= named & self._by_name.keys()
-        self._by_size -= named
-        self._by_symbol |= {s for s in needs.symbols if "." not in s}
+        of_elements = {s: self._elements[s] for s in needs.symbols if s in self._elements}
+        self._by_value |= set(of_elements.values())
+        self._by_size -= self._by_value
+        self._by_symbol |= needs.symbols - of_elements.keys()
         self._by_rank |= needs.ranks
         after = len(self._by_value), len(self._by_size), len(self._by_symbol), len(self._by_rank)
         if after == before:
@@ -362,7 +363,8 @@ class Model:
             shape = tuple(int(size) for size in argument.shape or ())
             sizes = []
             for k in range(int(np.prod(shape))):
-                symbol = graph.symbol(f"{_symbol_name(name)}.{k}", 0)
+                symbol = graph.symbol(f"{_symbol_name(name)}_element_{k}", -(2**62))
+                self._elements[str(symbol)] = name
                 graph.scalar("i64", size=symbol)
                 sizes.append(symbol)
                 scalars.append((name, k))

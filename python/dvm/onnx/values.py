@@ -96,8 +96,8 @@ class Refused(Exception):  # noqa: N818
 def known(array: Any) -> Known:
     """Return an array as a known value; sizes that are numbers become numbers."""
     array = np.asarray(array)
-    if array.dtype == object:
-        return Known(array, "")
+    if array.dtype == object or array.dtype.kind in "US":
+        return Known(array.astype(object), "")
     return Known(array, SPELLINGS.get(array.dtype, ""))
 
 

@@ -119,7 +119,10 @@ def bit_shift(c: Context, x: Tensor, y: Tensor, direction: str = "LEFT") -> Tens
     bits = 8 * NUMPY[x.dtype].itemsize
     shifted = c.b.elementwise("left_shift" if direction == "LEFT" else "right_shift", x, y)
     over = c.b.ge(y, c.b.constant(bits, y.dtype, y.shape))
-    return c.b.select(over, c.b.constant(0, x.dtype, x.shape), shifted)
+    none = c.b.constant(0, x.dtype, x.shape)
+    if direction != "LEFT" and x.dtype not in UNSIGNED:  # the sign goes on
+        none = c.b.select(c.b.lt(x, none), c.b.constant(-1, x.dtype, x.shape), none)
+    return c.b.select(over, none, shifted)
 
 
 @op("Max", "Min")

@@ -30,8 +30,8 @@ def reshape(
 ) -> Tensor:
     sizes: list[Any] = []
     for k, size in enumerate(shape):
-        if isinstance(size, _dvm.Dim) and (size.symbol or "").find(".") > 0:
-            size = c.fixed(size)  # a number that the call gives may be 0 or -1
+        if isinstance(size, _dvm.Dim) and not size.is_natural:
+            size = c.fixed(size)  # it may be -1
         sizes.append(size if isinstance(size, _dvm.Dim) else int(size))
         if sizes[k] == 0 and not isinstance(sizes[k], _dvm.Dim) and not allowzero:
             sizes[k] = x.shape[k]
@@ -80,6 +80,11 @@ def expand(c: Context, x: Tensor, shape: Any) -> Tensor:
 
 def _plain(size: Any) -> Size:
     return size if isinstance(size, _dvm.Dim) else int(size)
+
+
+def _count_of(c: Context, size: Any) -> Size:
+    """A size that an element of an input may be, which is none below 0."""
+    return c.fixed(size) if isinstance(size, _dvm.Dim) and not size.is_natural else _plain(size)
 
 
 @op("Tile", sizes=["repeats"])
