@@ -26,7 +26,6 @@ FAMILIES = (
     "quantised",
     "control_flow",
     "sequences",
-    "losses",
     "host",
 )
 
