@@ -38,6 +38,13 @@ class Functions:
         return _parsed(made)
 
 
+    @staticmethod
+    def defaults(domain: str, name: str, version: int) -> dict[str, onnx.AttributeProto]:
+        """Return the attributes that an operator has where a node does not say them."""
+        attributes = schema_of(domain, name, version).attributes
+        return {k: a.default_value for k, a in attributes.items() if a.default_value.name}
+
+
 def _parsed(text: bytes) -> FunctionProto:
     function = FunctionProto()
     function.ParseFromString(text)

@@ -40,6 +40,7 @@ class Shared:
         self.given: dict[str, Known] = {}  # inputs that are known by now
         self.fixed: dict[str, int] = {}  # symbols that are numbers
         self.load: Any = folder  # reads a TensorProto
+        self.elements: set[str] = set()  # symbols that are elements of inputs
         self.symbols = 0
 
     def fresh_symbol(self, graph: _dvm.Graph, stem: str, lo: int = 0) -> _dvm.Dim:
@@ -143,7 +144,8 @@ class Importer:
             body = self.shared.functions.standard(node, domain, version, operands)
             if body is None:
                 raise problems.missing_operators({registry_name(domain, node.op_type): 1})
-            return self.call(body, node, operands)
+            defaults = self.shared.functions.defaults(domain, node.op_type, version)
+            return self.call(body, node, operands, defaults)
         c = Context(self, node, version, names)
         arguments = [
             self._converted(c, row, self._parameter(row, k), v) for k, v in enumerate(operands)
@@ -182,11 +184,17 @@ class Importer:
             return c.sizes(value)
         return c.tensor(value)
 
-    def call(self, function: onnx.FunctionProto, node: NodeProto, operands: list[Value]) -> list[Value]:
+    def call(
+        self,
+        function: onnx.FunctionProto,
+        node: NodeProto,
+        operands: list[Value],
+        defaults: Mapping[str, AttributeProto] | None = None,
+    ) -> list[Value]:
         """Import the body of a function in place of a node."""
         names: dict[str, Value] = dict.fromkeys(function.input)
         names.update(zip(function.input, operands, strict=False))
-        given = {a.name: a for a in function.attribute_proto}
+        given = {**(defaults or {}), **{a.name: a for a in function.attribute_proto}}
         given |= {a.name: a for a in node.attribute}
         opsets = {o.domain: o.version for o in function.opset_import}
         outer, self.opsets = self.opsets, {**self.opsets, **opsets}
@@ -247,6 +255,7 @@ class Importer:
         names = [self.shared.input_names[node] for node in inputs if node in self.shared.input_names]
         if not names:
             symbols = set().union(*map(self._free, range(tensor.node + 1)))
+            symbols |= self.shared.elements
             if not symbols:
                 raise Refused(f"{why} that only values decide")
             return Needs(why, symbols=symbols)

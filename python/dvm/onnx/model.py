@@ -365,6 +365,7 @@ class Model:
             for k in range(int(np.prod(shape))):
                 symbol = graph.symbol(f"{_symbol_name(name)}_element_{k}", -(2**62))
                 self._elements[str(symbol)] = name
+                shared.elements.add(str(symbol))
                 graph.scalar("i64", size=symbol)
                 sizes.append(symbol)
                 scalars.append((name, k))

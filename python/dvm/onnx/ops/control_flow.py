@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from onnx import GraphProto
 
-from dvm import _dvm
+from dvm import _dvm, errors
 from dvm.building.builder import Builder, Size, Tensor, is_same
 from dvm.onnx.context import Context
 from dvm.onnx.registry import op
@@ -74,7 +74,10 @@ def if_(c: Context, condition: Value, then_branch: Any, else_branch: Any) -> tup
     bodies, made = [], []
     for graph in (then_branch, else_branch):
         body = b.graph.body()
-        values, inner = c.body(graph, outside.names(body, Builder(body)), body)
+        try:
+            values, inner = c.body(graph, outside.names(body, Builder(body)), body)
+        except (Refused, errors.UnsupportedError):
+            return tuple(_inline(c, _chosen(c, condition, then_branch, else_branch), {}))
         if any(not isinstance(v, Tensor | Known) for v in values):
             # Sequences are no values of a Graph: the branch is chosen while importing.
             return tuple(_inline(c, _chosen(c, condition, then_branch, else_branch), {}))

@@ -188,7 +188,11 @@ def transposed_convolution(
         wanted = wanted[-rank:]
         low, high = [], []
         for size, want in zip(full, wanted, strict=True):
-            total = c.most(size - want, 0)
+            total = size - want
+            if isinstance(total, int) and total < 0:  # more behind than windows reach
+                low.append(0)
+                high.append(total)
+                continue
             first = (total + 1) // 2 if auto_pad == "SAME_LOWER" else total // 2
             low.append(first)
             high.append(total - first)

@@ -61,7 +61,7 @@ def squeeze(c: Context, x: Tensor, axes: Any = None) -> Tensor:
 
 @op("Unsqueeze", structure=["axes"])
 def unsqueeze(c: Context, x: Tensor, axes: Any) -> Tensor:
-    rank = x.rank + len(axes)
+    rank = x.rank + np.size(axes)
     added = c.axes(axes, rank)
     sizes = iter(x.shape)
     return c.b.reshape(x, [1 if k in added else next(sizes) for k in range(rank)])

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from dvm.building.builder import Builder, Tensor
 from dvm.onnx.context import Context
 from dvm.onnx.registry import op
@@ -71,7 +73,7 @@ def _root(b: Builder, x: Tensor, dtype: str) -> Tensor:
 def reduction(
     c: Context, x: Tensor, axes: Any = None, keepdims: int = 1, noop_with_empty_axes: int = 0
 ) -> Tensor:
-    if axes is not None and len(axes) == 0:
+    if axes is not None and np.size(axes) == 0:
         axes = None
     over = [] if axes is None and noop_with_empty_axes else c.axes(axes, x.rank)
     made = REDUCTIONS[c.node.op_type](c.b, x, over)
