@@ -52,12 +52,18 @@ class Importer:
     """Makes nodes of one Graph: that of a model, or of a body in it.
 
     opsets: versions by domain.
-    outer: values by name that the graph sees from outside.
+    said: what the model says of sizes, by the names of values.
     """
 
     def __init__(
-        self, shared: Shared, graph: _dvm.Graph, opsets: Mapping[str, int], depth: int = 0
+        self,
+        shared: Shared,
+        graph: _dvm.Graph,
+        opsets: Mapping[str, int],
+        depth: int = 0,
+        said: Mapping[str, Sequence[Size | None]] | None = None,
     ) -> None:
+        self.said = said or {}
         self.shared = shared
         self.b = Builder(graph)
         self.opsets = opsets
@@ -98,7 +104,18 @@ class Importer:
                 raise
             for name, value in zip(node.output, made, strict=False):
                 if name:
-                    names[name] = value
+                    names[name] = self._as_said(name, value)
+
+    def _as_said(self, name: str, value: Value) -> Value:
+        """Return a tensor with sizes in the form that the model has them, which the call checks."""
+        said = self.said.get(name)
+        if said is None or not isinstance(value, Tensor) or len(said) != value.rank:
+            return value
+        shape = [
+            new if new is not None and isinstance(old, _dvm.Dim) and not old.is_polynomial else old
+            for old, new in zip(value.shape, said, strict=True)
+        ]
+        return self.b.reshape(value, shape)
 
     @staticmethod
     def lookup(names: Mapping[str, Value], name: str) -> Value:

@@ -98,7 +98,7 @@ class Model:
         self._loaded: dict[str, Known] = {}
         self._plain: Variant | None = None  # the only one, where nothing is decided by values
         try:
-            self._plain = self._variants[()] = self._compile({})
+            self._plain = self._variants[((),)] = self._compile({})
         except Needs as needs:
             self._note(needs)
 
@@ -184,12 +184,16 @@ class Model:
         """Return the outputs for inputs by name, whatever characters these have."""
         if given.keys() - self._by_name.keys() or len(given) < len(self._arguments):
             given = self._bound((), given)
-        variant = self._plain or self._variant(given)
+        if self._plain is not None and len(given) == len(self._arguments):
+            variant = self._plain
+        else:
+            variant = self._variant(given)
         try:
             results = variant.compiled(*[_taken(given[n], k) for n, k in variant.arguments])
         except (errors.ShapeError, errors.DtypeError, TypeError, ValueError, AttributeError):
             self._check(given)
             given = {name: self._array(name, value) for name, value in given.items()}
+            variant = self._variant(given)
             results = variant.compiled(*[_taken(given[n], k) for n, k in variant.arguments])
         return Outputs([_formed(results, form) for form in variant.forms], self._names)
 
@@ -264,11 +268,14 @@ class Model:
         for name in sorted(self._by_value):
             if name in given:
                 key.append(_key_of(given[name]))
-        if self._by_symbol:
-            sizes = self._sizes(given)
-            key += [(s, sizes.get(s)) for s in sorted(self._by_symbol)]
+        key += sorted(self._fixed(given).items())
         key += [(n, np.ndim(given[n])) for n in sorted(self._by_rank) if n in given]
         return tuple(key)
+
+    def _fixed(self, given: Mapping[str, Any]) -> dict[str, int]:
+        """Return the sizes that are numbers in the variant for a call: those of 0, among others."""
+        sizes = self._sizes(given)
+        return {s: n for s, n in sizes.items() if n == 0 or s in self._by_symbol}
 
     def _sizes(self, given: Mapping[str, Any]) -> dict[str, int]:
         """Return symbols by name, as arguments tell them."""
@@ -314,11 +321,10 @@ class Model:
         """Import and compile the model; raises Needs for what the call has to tell first."""
         graph = _dvm.Graph()
         shared = Shared(self._functions, self._constant)
-        importer = Importer(shared, graph, self._opsets)
+        importer = Importer(shared, graph, self._opsets, said=_said(self._model.graph, graph, shared))
         names: dict[str, Value] = {}
         arguments: list[tuple[str, int | None]] = []
-        fixed = self._sizes(given) if self._by_symbol else {}
-        shared.fixed = {s: fixed[s] for s in self._by_symbol if s in fixed}
+        shared.fixed = self._fixed(given)
         scalars: list[tuple[str, int | None]] = []
         for argument in self._arguments + [a for a in self._optional if a.name in given]:
             names[argument.name] = self._input(importer, argument, given, arguments, scalars)
@@ -379,13 +385,34 @@ class Model:
         for size in _symbols(argument, rank):
             if isinstance(size, str):
                 value = shared.fixed.get(size)
-                shape_of.append(graph.symbol(size) if value is None else value)
+                # Whatever has a size of 0 is a variant of its own: less is known of such sizes.
+                shape_of.append(graph.symbol(size, 1) if value is None else value)
             else:
                 shape_of.append(size)
         made = importer.b.wrap(graph.input(argument.dtype, shape_of))
         shared.input_names[made.node] = name
         arguments.append((name, None))
         return made
+
+
+def _said(
+    graph: onnx.GraphProto, into: _dvm.Graph, shared: Shared
+) -> dict[str, list[Size | None]]:
+    """Return what the model says of sizes by name, where it names a size of an input."""
+    symbols = {
+        name: size for v in graph.input for name, size in
+        zip([d.dim_param for d in v.type.tensor_type.shape.dim], _symbols(_argument(v), 0),
+            strict=False) if name and isinstance(size, str) and size not in shared.fixed
+    }  # fmt: skip
+    made: dict[str, list[Size | None]] = {}
+    for value in (*graph.value_info, *graph.output):
+        dims = value.type.tensor_type.shape.dim
+        if any(d.dim_param in symbols for d in dims):
+            made[value.name] = [
+                into.symbol(symbols[d.dim_param], 1) if d.dim_param in symbols else None
+                for d in dims
+            ]
+    return made
 
 
 def _taken(value: Any, element: int | None) -> Any:

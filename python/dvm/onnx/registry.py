@@ -21,7 +21,6 @@ FAMILIES = (
     "pooling",
     "resize",
     "norms",
-    "attention",
     "recurrent",
     "quantised",
     "control_flow",
