@@ -11,7 +11,7 @@ from onnx import FunctionProto, NodeProto, TypeProto, defs, helper
 
 from dvm import _dvm
 from dvm.building.builder import Tensor
-from dvm.onnx.values import ELEMENT_TYPES, Known, Value
+from dvm.onnx.values import ELEMENT_TYPES, Known, Needs, Value, symbols_of
 
 
 class Functions:
@@ -35,7 +35,10 @@ class Functions:
             return schema.function_body
         types = [_type_of(value).SerializeToString() for value in operands]
         made = schema.get_context_dependent_function(node.SerializeToString(), types)
-        return _parsed(made)
+        body = _parsed(made)
+        if not body.node:  # it depends on sizes
+            raise Needs("sizes that a function asks for", symbols=_symbols(operands))
+        return body
 
 
     @staticmethod
@@ -69,6 +72,11 @@ def has_body(domain: str, name: str, version: int) -> bool:
 
 def _domain(name: str) -> str:
     return "" if name == "ai.onnx" else name
+
+
+def _symbols(operands: Sequence[Value]) -> set[str]:
+    tensors = [value for value in operands if isinstance(value, Tensor)]
+    return {s for t in tensors for size in t.shape for s in symbols_of(size)}
 
 
 def _type_of(value: Value) -> TypeProto:

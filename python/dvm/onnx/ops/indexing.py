@@ -122,9 +122,12 @@ def tensor_scatter(
 ) -> Tensor:  # fmt: skip
     b = c.b
     axis = c.axis(axis, past.rank)
+    update = b.reshape(
+        update, [update.shape[k] if k == axis else size for k, size in enumerate(past.shape)]
+    )
     place = b.iota("i64", update.shape, axis)
     if starts is not None:
-        first = b.reshape(b.cast(starts, "i64"), [starts.shape[0], *[1] * (past.rank - 1)])
+        first = b.reshape(b.cast(starts, "i64"), [past.shape[0], *[1] * (past.rank - 1)])
         place = b.add(place, b.broadcast(first, update.shape))
     if mode == "circular":
         place = b.remainder(place, b.number(past.shape[axis], "i64", place.shape))

@@ -39,6 +39,9 @@ def batch_norm(
     b = c.b
     wide = b.wide(x)
     outputs = []
+    scale, bias, mean, variance = (
+        b.reshape(t, [x.shape[1]]) if x.rank > 1 else t for t in (scale, bias, mean, variance)
+    )
     used = mean, variance
     if training_mode:
         axes = [k for k in range(x.rank) if k != 1]

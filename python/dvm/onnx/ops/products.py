@@ -24,6 +24,7 @@ def multiplied(c: Context, x: Tensor, y: Tensor, dtype: str | None = None) -> Te
     if x.rank > 2 and y.rank == 2:
         # One product of all rows.
         flat = b.reshape(x, [product_of(x.shape[:-1]), x.shape[-1]])
+        y = b.reshape(y, [x.shape[-1], y.shape[-1]])  # the same size, by another name maybe
         made = b.wrap(b.graph.matmul(flat.node, y.node, dtype))
         return b.reshape(made, [*x.shape[:-1], y.shape[-1]])
     batch = c.broadcast_shape(x.shape[:-2], y.shape[:-2])

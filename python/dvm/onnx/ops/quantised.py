@@ -26,7 +26,8 @@ def spread(c: Context, t: Tensor, x: Tensor, axis: int, block: int) -> Tensor:
         wide = [*t.shape[:axis], t.shape[axis] * block, *t.shape[axis + 1 :]]
         made = b.reshape(b.broadcast(apart, shape), wide)
         return b.slice(made, [0] * x.rank, x.shape)
-    return b.broadcast(b.reshape(t, [*[1] * axis, x.shape[axis], *[1] * (x.rank - axis - 1)]), x.shape)
+    line = b.reshape(t, [*[1] * axis, t.shape[0], *[1] * (x.rank - axis - 1)])
+    return b.broadcast(line, x.shape)
 
 
 def saturated(c: Context, x: Tensor, dtype: str) -> Tensor:

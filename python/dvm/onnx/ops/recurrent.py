@@ -36,6 +36,7 @@ class Layer:
     def projected(self, x: Tensor, w: Tensor, bias: Tensor | None) -> Tensor:
         """Products of all steps at once."""
         b = self.c.b
+        w = b.reshape(w, [w.shape[0], x.shape[-1]])
         made = multiplied(self.c, x, b.transpose(w, [1, 0]))
         return b.add(made, b.broadcast(bias, made.shape)) if bias is not None else made
 
@@ -56,7 +57,7 @@ class Layer:
         old = [inner.wrap(body.input(t.dtype, list(t.shape))) for t in state]
         handed = {"x": x, **used}
         if self.lengths is not None:
-            handed["lengths"] = self.lengths
+            handed["lengths"] = b.reshape(self.lengths, [self.batch])
         inside = {n: inner.wrap(body.input(t.dtype, list(t.shape))) for n, t in handed.items()}
         added = inner.squeeze(inner.narrow(inside["x"], 0, place, 1), [0])
         new = step(self.c, inner, added, old, inside)
@@ -113,14 +114,21 @@ def _directions(direction: str) -> list[bool]:
 
 
 def _of(c: Context, t: Tensor | None, k: int) -> Tensor | None:
+    """The part of a direction."""
     return None if t is None else c.b.squeeze(c.b.narrow(t, 0, k, 1), [0])
+
+
+def _weights(c: Context, t: Tensor, k: int, rows: int) -> Tensor:
+    """The part of a direction, whose rows the model may leave open."""
+    part = c.b.squeeze(c.b.narrow(t, 0, k, 1), [0])
+    return c.b.reshape(part, [rows, part.shape[1]])
 
 
 def _start(c: Context, t: Tensor | None, k: int, layer: Layer) -> Tensor:
     made = _of(c, t, k)
     if made is None:
         return c.b.constant(0, layer.x.dtype, [layer.batch, layer.hidden])
-    return made
+    return c.b.reshape(made, [layer.batch, layer.hidden])
 
 
 def _results(
@@ -192,10 +200,10 @@ def lstm(
             o = seen(o, peeps[1], state)
             return [b.mul(o, last(b, state)), state]
 
-        used = {"r": _of(c, r, k)}
+        used = {"r": _weights(c, r, k, 4 * hidden)}
         if p is not None:
             used["p"] = _of(c, p, k)
-        added = layer.projected(x, _some(_of(c, w, k)), _joint_bias(c, bias, k, 4 * hidden))
+        added = layer.projected(x, _weights(c, w, k, 4 * hidden), _joint_bias(c, bias, k, 4 * hidden))
         state = [_start(c, h, k, layer), _start(c, cell, k, layer)]
         all_rows, ends = layer.run(added, state, used, step, is_backward)  # type: ignore[arg-type]
         rows.append(all_rows)
@@ -240,8 +248,8 @@ def rnn(
             made = b.add(added, _product(c, b, old[0], given["r"]))
             return [f(b, layer.clipped(b, made))]
 
-        used = {"r": _some(_of(c, r, k))}
-        added = layer.projected(x, _some(_of(c, w, k)), _joint_bias(c, bias, k, hidden))
+        used = {"r": _weights(c, r, k, hidden)}
+        added = layer.projected(x, _weights(c, w, k, hidden), _joint_bias(c, bias, k, hidden))
         all_rows, ends = layer.run(added, [_start(c, h, k, layer)], used, step, is_backward)
         rows.append(all_rows)
         lasts.append(ends)
@@ -294,12 +302,12 @@ def gru(
             new = g(b, layer.clipped(b, new))
             return [b.add(b.mul(b.sub(1, z), new), b.mul(z, before))]
 
-        used = {"r": _some(_of(c, r, k))}
+        used = {"r": _weights(c, r, k, 3 * hidden)}
         own_bias = None
         if bias is not None:
             own_bias, past_bias = pieces(c, _some(_of(c, bias, k)), 0, [3 * hidden, 3 * hidden])
             used["rb"] = past_bias
-        added = layer.projected(x, _some(_of(c, w, k)), own_bias)
+        added = layer.projected(x, _weights(c, w, k, 3 * hidden), own_bias)
         all_rows, ends = layer.run(added, [_start(c, h, k, layer)], used, step, is_backward)
         rows.append(all_rows)
         lasts.append(ends)

@@ -273,6 +273,7 @@ def grid_sample(
     rank = x.rank - 2
     mode = {"bilinear": "linear", "bicubic": "cubic"}.get(mode, mode)
     sizes = x.shape[2:]
+    grid = b.reshape(grid, [x.shape[0], *grid.shape[1:]])
     where = grid.shape[:-1]
     spots = []
     for k in range(rank):
