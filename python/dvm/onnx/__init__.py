@@ -1,7 +1,7 @@
 """ONNX models, compiled once for all sizes; needs the packages onnx and ml_dtypes.
 
-    model = dvm.onnx.load("model.onnx")
-    (logits,) = model(input_ids, attention_mask)
+model = dvm.onnx.load("model.onnx")
+(logits,) = model(input_ids, attention_mask)
 """
 
 from __future__ import annotations

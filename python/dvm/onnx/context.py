@@ -78,11 +78,11 @@ class Context:
     def _joint(sizes: Sequence[Size]) -> Size:
         joint: Size = 1
         for size in sizes:
-            if isinstance(size, int) and size == 1 or is_same(size, joint):
+            if (isinstance(size, int) and size == 1) or is_same(size, joint):
                 continue
             if isinstance(joint, int):
                 # A symbol beside a number other than 1 has to be that number or 1.
-                joint = size if joint == 1 or isinstance(size, int) and size != 1 else joint
+                joint = size if joint == 1 or (isinstance(size, int) and size != 1) else joint
             elif isinstance(size, int):
                 joint = size
             else:

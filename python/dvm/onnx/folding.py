@@ -12,15 +12,14 @@ from dvm import _dvm
 from dvm.building.builder import is_same
 from dvm.onnx.values import DTYPES, NUMPY, Known, Value, known, sizes_of
 
-#: elements of results that are computed while importing, where operands are no larger
-MOST_FOLDED = 1 << 22
 #: what gives another value each time, or is no function of arrays
-NEVER = frozenset(
-    "RandomNormal RandomNormalLike RandomUniform RandomUniformLike Multinomial Bernoulli Dropout"
-    " If Loop Scan SequenceMap Constant ConstantOfShape Expand Tile EyeLike Optional"
-    " OptionalGetElement OptionalHasElement SequenceConstruct ConcatFromSequence SplitToSequence"
-    " SequenceAt SequenceEmpty SequenceErase SequenceInsert SequenceLength NonMaxSuppression".split()
-)
+_NEVER = """
+    RandomNormal RandomNormalLike RandomUniform RandomUniformLike Multinomial Bernoulli Dropout
+    If Loop Scan SequenceMap Constant ConstantOfShape Expand Tile EyeLike Optional
+    OptionalGetElement OptionalHasElement SequenceConstruct ConcatFromSequence SplitToSequence
+    SequenceAt SequenceEmpty SequenceErase SequenceInsert SequenceLength NonMaxSuppression
+"""
+NEVER = frozenset(_NEVER.split())
 
 
 class Undecided(Exception):  # noqa: N818
@@ -30,7 +29,7 @@ class Undecided(Exception):  # noqa: N818
 def fold(
     node: NodeProto, version: int, operands: Sequence[Value], attributes: dict[str, Any]
 ) -> list[Value] | None:
-    """Return what a node gives where its operands are known; None where they are not, or it is not."""
+    """Return what a node gives where its operands are known; None where one is not."""
     if not operands or node.domain not in ("", "ai.onnx"):
         return None
     given = [value for value in operands if value is not None]
@@ -57,7 +56,7 @@ def _of_arrays(node: NodeProto, version: int, operands: Sequence[Value]) -> list
         }
         with np.errstate(all="ignore"):
             made = runner.run(None, feeds)
-    except Exception:  # noqa: BLE001 - whatever it is, the row of the operator says it better
+    except Exception:
         return None
     if not all(isinstance(array, np.ndarray | np.generic) for array in made):
         return None
@@ -216,9 +215,7 @@ def _gather(x: Any, places: Any, axis: int = 0) -> Any:
     return np.take(x, places, axis=axis)
 
 
-def _slice(
-    x: Any, starts: Any, ends: Any, axes: Any = None, steps: Any = None
-) -> Any:
+def _slice(x: Any, starts: Any, ends: Any, axes: Any = None, steps: Any = None) -> Any:
     axes = range(len(starts)) if axes is None else axes
     steps = [1] * len(starts) if steps is None else steps
     key: list[Any] = [slice(None)] * x.ndim
@@ -227,7 +224,7 @@ def _slice(
             raise Undecided
         start, end, step = int(start), int(end), int(step)
         if step < 0 and end < -x.shape[axis]:
-            end = None  # type: ignore[assignment]
+            end = None
         key[int(axis)] = slice(start, end, step)
     return x[tuple(key)]
 
@@ -283,7 +280,7 @@ def _modulo(x: Any, y: Any) -> Any:
     raise Undecided
 
 
-def _split(x: Any, split: Any = None, axis: int = 0, num_outputs: Any = None) -> Any:
+def _split(x: Any, split: Any = None, axis: int = 0, **_: Any) -> Any:
     if split is None:
         raise Undecided
     return tuple(np.split(x, np.cumsum(split)[:-1], axis=axis))

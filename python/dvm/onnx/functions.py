@@ -40,7 +40,6 @@ class Functions:
             raise Needs("sizes that a function asks for", symbols=_symbols(operands))
         return body
 
-
     @staticmethod
     def defaults(domain: str, name: str, version: int) -> dict[str, onnx.AttributeProto]:
         """Return the attributes that an operator has where a node does not say them."""
@@ -65,9 +64,7 @@ def schema_of(domain: str, name: str, version: int) -> Any:
 def has_body(domain: str, name: str, version: int) -> bool:
     """Whether the standard says what an operator is in others."""
     schema = schema_of(domain, name, version)
-    return schema is not None and (
-        schema.has_function or schema.has_context_dependent_function
-    )
+    return schema is not None and (schema.has_function or schema.has_context_dependent_function)
 
 
 def _domain(name: str) -> str:

@@ -167,12 +167,16 @@ class Importer:
         arguments = [
             self._converted(c, row, self._parameter(row, k), v) for k, v in enumerate(operands)
         ]
-        while arguments and arguments[-1] is None:  # trailing ones may be attributes of this version
+        while (
+            arguments and arguments[-1] is None
+        ):  # trailing ones may be attributes of this version
             arguments.pop()
         for name in attributes:
             if name not in row.keywords:
                 raise Refused(f"the attribute {name!r}")
-        made = row.make(c, *arguments, **{k: self._as_array(row, k, v) for k, v in attributes.items()})
+        made = row.make(
+            c, *arguments, **{k: self._as_array(row, k, v) for k, v in attributes.items()}
+        )
         if isinstance(made, tuple) and not isinstance(made, Tensor | Known):
             return list(made)
         return [made]
@@ -269,7 +273,9 @@ class Importer:
         if self.depth:
             raise Refused(f"{why} that a body computes")
         inputs = self.b.graph.inputs_of([tensor.node])
-        names = [self.shared.input_names[node] for node in inputs if node in self.shared.input_names]
+        names = [
+            self.shared.input_names[node] for node in inputs if node in self.shared.input_names
+        ]
         if not names:
             symbols = set().union(*map(self._free, range(tensor.node + 1)))
             symbols |= self.shared.elements
@@ -312,7 +318,16 @@ def _is_uniform(array: np.ndarray[Any, Any]) -> bool:
     if array.size > MOST_FOLDED:
         return False
     first = array.reshape(-1)[:1]
-    return bool((array.view(np.uint8) == np.tile(first.view(np.uint8), array.size).reshape(array.view(np.uint8).shape)).all()) if array.ndim and array.flags.c_contiguous else array.ndim == 0
+    return (
+        bool(
+            (
+                array.view(np.uint8)
+                == np.tile(first.view(np.uint8), array.size).reshape(array.view(np.uint8).shape)
+            ).all()
+        )
+        if array.ndim and array.flags.c_contiguous
+        else array.ndim == 0
+    )
 
 
 def _dense(sparse: onnx.SparseTensorProto) -> np.ndarray[Any, Any]:

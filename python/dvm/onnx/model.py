@@ -72,7 +72,9 @@ class Model:
     Call it with arrays, by position or by the names of inputs. It gives `Outputs`.
     """
 
-    def __init__(self, model: onnx.ModelProto, folder: Path | None, options: Mapping[str, Any]) -> None:
+    def __init__(
+        self, model: onnx.ModelProto, folder: Path | None, options: Mapping[str, Any]
+    ) -> None:
         self._model = model
         self._options = dict(options)
         self._load = ExternalData(folder)
@@ -283,8 +285,8 @@ class Model:
         for name, value in given.items():
             argument = self._by_name[name]
             if argument.kind == "tensor":
-                for axis, (symbol, size) in enumerate(
-                    zip(_symbols(argument, np.ndim(value)), np.shape(value), strict=False)
+                for symbol, size in zip(
+                    _symbols(argument, np.ndim(value)), np.shape(value), strict=False
                 ):
                     if isinstance(symbol, str):
                         found.setdefault(symbol, size)
@@ -321,7 +323,9 @@ class Model:
         """Import and compile the model; raises Needs for what the call has to tell first."""
         graph = _dvm.Graph()
         shared = Shared(self._functions, self._constant)
-        importer = Importer(shared, graph, self._opsets, said=_said(self._model.graph, graph, shared))
+        importer = Importer(
+            shared, graph, self._opsets, said=_said(self._model.graph, graph, shared)
+        )
         names: dict[str, Value] = {}
         arguments: list[tuple[str, int | None]] = []
         shared.fixed = self._fixed(given)
@@ -395,9 +399,7 @@ class Model:
         return made
 
 
-def _said(
-    graph: onnx.GraphProto, into: _dvm.Graph, shared: Shared
-) -> dict[str, list[Size | None]]:
+def _said(graph: onnx.GraphProto, into: _dvm.Graph, shared: Shared) -> dict[str, list[Size | None]]:
     """Return what the model says of sizes by name, where it names a size of an input."""
     symbols = {
         name: size for v in graph.input for name, size in

@@ -7,7 +7,9 @@ import importlib
 import inspect
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
+
+Make = TypeVar("Make", bound=Callable[..., Any])
 
 #: files of rows, by family
 FAMILIES = (
@@ -62,10 +64,10 @@ def op(
     structure: Iterable[str] = (),
     sizes: Iterable[str] = (),
     raw: Iterable[str] = (),
-) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+) -> Callable[[Make], Make]:
     """Say of a function that it makes nodes of the operators of these names."""
 
-    def add(make: Callable[..., Any]) -> Callable[..., Any]:
+    def add(make: Make) -> Make:
         kinds = inspect.Parameter
         given = list(inspect.signature(make).parameters.values())[1:]
         positional = tuple(p.name for p in given if p.kind is kinds.POSITIONAL_OR_KEYWORD)

@@ -50,7 +50,7 @@ class Known(NamedTuple):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        return self.array.shape
+        return tuple(self.array.shape)
 
     @property
     def rank(self) -> int:
@@ -103,7 +103,7 @@ def known(array: Any) -> Known:
 
 def sizes_of(sizes: Sequence[Size], shape: Sequence[int] | None = None) -> Known:
     """Return sizes as a known i64 array of rank 1, or of a shape."""
-    plain = [_plain(size) for size in sizes]
+    plain: list[Any] = [_plain(size) for size in sizes]
     if all(isinstance(size, int) for size in plain):
         array = np.array(plain, np.int64)
     else:
@@ -149,8 +149,15 @@ def quotient(sizes: Sequence[Size], divisors: Sequence[Size]) -> Size:
 
     What both have is left out first, so that no division remains where none is needed.
     """
-    factor, atoms = _factors(sizes)
-    divisor, others = _factors(divisors)
+    left, by = list(sizes), []
+    for size in divisors:  # sizes of 0, among others, which nothing can be divided by
+        match = next((k for k, other in enumerate(left) if is_same(size, other)), None)
+        if match is None:
+            by.append(size)
+        else:
+            del left[match]
+    factor, atoms = _factors(left)
+    divisor, others = _factors(by)
     for other in list(others):
         match = next((k for k, atom in enumerate(atoms) if is_same(atom, other)), None)
         if match is not None:
@@ -169,7 +176,8 @@ def quotient(sizes: Sequence[Size], divisors: Sequence[Size]) -> Size:
 
 
 def _factors(sizes: Sequence[Size]) -> tuple[int, list[Any]]:
-    number, atoms = 1, []
+    number = 1
+    atoms: list[Any] = []
     for size in sizes:
         if isinstance(size, int):
             number *= size

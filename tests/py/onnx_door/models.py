@@ -220,7 +220,7 @@ def exported(name: str, dynamo: bool) -> onnx.ModelProto:
     with warnings.catch_warnings(), torch.no_grad():
         warnings.simplefilter("ignore")
         if dynamo:
-            dims = {n: {a: Dim.DYNAMIC for a in axes} for n, axes in case.dynamic.items()}
+            dims = {n: dict.fromkeys(axes, Dim.DYNAMIC) for n, axes in case.dynamic.items()}
             program = torch.onnx.export(
                 module, case.example(), dynamo=True, dynamic_shapes=tuple(dims.values())
                 if not isinstance(module, nn.Sequential) else ((*dims.values(),),)[0],

@@ -11,7 +11,6 @@ from dvm.onnx.context import Context
 from dvm.onnx.registry import op
 
 
-
 def relu(b: Builder, x: Tensor) -> Tensor:
     return b.maximum(x, b.constant(0, x.dtype, x.shape))
 
@@ -132,5 +131,3 @@ def prelu(c: Context, x: Tensor, slope: Tensor, consumed_inputs: Any = None) -> 
         slope = c.b.reshape(slope, [*slope.shape, *[1] * (x.rank - 2)])
     slope = c.b.broadcast(slope, x.shape)
     return c.b.select(negative(c.b, x), c.b.mul(x, slope), x)
-
-

@@ -88,7 +88,9 @@ def if_(c: Context, condition: Value, then_branch: Any, else_branch: Any) -> tup
     for body, tensors in zip(bodies, made, strict=True):
         body.outputs = [t.node for t in tensors]
     flag = b.reshape(c.tensor(condition), [])
-    return tuple(b.wrap(n) for n in b.graph.branch(flag.node, *bodies, used=outside.nodes))
+    then, otherwise = bodies
+    nodes = b.graph.branch(flag.node, then, otherwise, outside.nodes)
+    return tuple(map(b.wrap, nodes))
 
 
 def _chosen(c: Context, condition: Value, then: GraphProto, otherwise: GraphProto) -> GraphProto:
@@ -216,9 +218,7 @@ def _rolled(
             continue
         body.outputs = [t.node for t in carry]
         break
-    results = b.graph.loop(
-        body, carried=[t.node for t in state], used=outside.nodes, count=count
-    )
+    results = b.graph.loop(body, carried=[t.node for t in state], used=outside.nodes, count=count)
     last = [b.wrap(node) for node in results[1:]]
     return (*last[1 : 1 + own], *last[len(last) - scans :])
 
@@ -239,7 +239,7 @@ def _row_types(
     body, inner, turn, inputs = form.begin()
     seen = outside.names(body, inner)
     names = [v.name for v in graph.input]
-    given = [sizes_of([turn], []), inputs[0], *inputs[1 : 1 + own]]
+    given: list[Value] = [sizes_of([turn], []), inputs[0], *inputs[1 : 1 + own]]
     seen.update(zip(names, given, strict=False))
     values, importer = c.body(graph, seen, body)
     return [importer.tensor(v) for v in values[1 + own :]]
@@ -281,7 +281,8 @@ def scan(
         handed = [inner.wrap(graph.input(s.dtype, list(s.shape))) for s in sources]
         seen = outside.names(graph, inner)
         parts = [inner.squeeze(inner.narrow(s, 0, turn, 1), [0]) for s in handed]
-        seen.update(zip(names, [*inputs[:own], *parts], strict=True))
+        given: list[Value] = [*inputs[:own], *parts]
+        seen.update(zip(names, given, strict=True))
         values, importer = c.body(body, seen, graph)
         made = [importer.tensor(v) for v in values]
         rows = made[own:]

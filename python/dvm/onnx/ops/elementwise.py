@@ -231,5 +231,3 @@ def constant(
     "Multinomial", raw=["x"])  # fmt: skip
 def random(c: Context, x: Any = None, **_: Any) -> Tensor:
     raise Refused("random numbers")
-
-

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from dvm.building.builder import Tensor
+from dvm.building.builder import Size, Tensor
 from dvm.onnx.context import Context
 from dvm.onnx.registry import op
 from dvm.onnx.values import Refused, product_of
@@ -14,7 +14,7 @@ from dvm.onnx.values import Refused, product_of
 
 @op("NonZero")
 def nonzero(c: Context, x: Tensor) -> Tensor:
-    shape = [max(x.rank, 1), c.unknown_size()]
+    shape: list[Size] = [max(x.rank, 1), c.unknown_size()]
     (made,) = c.host(
         "nonzero", lambda a: np.array(np.nonzero(np.atleast_1d(a)), np.int64), [x],
         [("i64", shape)],
@@ -49,7 +49,10 @@ def unique(c: Context, x: Tensor, axis: int | None = None, sorted: int = 1) -> A
             rank = np.empty_like(order)
             rank[order] = np.arange(order.size)
             first, inverse, counts = first[order], rank[inverse], counts[order]
-        return (np.ascontiguousarray(values), *(np.array(t, np.int64) for t in (first, inverse, counts)))
+        return (
+            np.ascontiguousarray(values),
+            *(np.array(t, np.int64) for t in (first, inverse, counts)),
+        )
 
     size = c.unknown_size()
     shape = [size] if over is None else [size if k == over else s for k, s in enumerate(x.shape)]

@@ -136,7 +136,12 @@ def tensor_scatter(
 
 @op("TopK", sizes=["k"])
 def top_k(
-    c: Context, x: Tensor, k: Any, axis: int = -1, largest: int = 1, sorted: int = 1  # noqa: A002
+    c: Context,
+    x: Tensor,
+    k: Any,
+    axis: int = -1,
+    largest: int = 1,
+    sorted: int = 1,  # noqa: A002
 ) -> tuple[Tensor, ...]:
     import numpy as np
 

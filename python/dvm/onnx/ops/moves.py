@@ -83,7 +83,7 @@ def _plain(size: Any) -> Size:
 
 
 def _count_of(c: Context, size: Any) -> Size:
-    """A size that an element of an input may be, which is none below 0."""
+    """An element of sizes; of one that may be below 0, what the call has."""
     return c.fixed(size) if isinstance(size, _dvm.Dim) and not size.is_natural else _plain(size)
 
 
@@ -151,7 +151,8 @@ def split(
 
 
 def pieces(c: Context, x: Tensor, axis: int, extents: Sequence[Size]) -> list[Tensor]:
-    made, start = [], 0
+    made = []
+    start: Size = 0
     for extent in extents:
         made.append(c.b.narrow(x, axis, start, extent))
         start = extent + start
@@ -180,14 +181,11 @@ def _range(c: Context, size: Size, start: Size, end: Size, step: int) -> tuple[S
     """Where a slice of an axis begins, and how many elements it has."""
     last: Size = size if step > 0 else size - 1
     first: Size = 0 if step > 0 else -1
-    ends = []
+    ends: list[Size] = []
     for place, is_end in ((start, False), (end, True)):
         if isinstance(place, _dvm.Dim) and not place.is_natural:
-            below = size + place
-            if not (0 - place).is_natural:
-                place = c.fixed(place)
-            else:
-                place = below
+            is_below = (0 - place).is_natural
+            place = size + place if is_below else c.fixed(place)
         elif isinstance(place, int) and place < 0:
             place = size + place
         lowest: Size = 0 if step > 0 or not is_end else -1
@@ -223,11 +221,7 @@ def pad(
     before: list[Size] = [0] * x.rank
     after: list[Size] = [0] * x.rank
     for k, axis in enumerate(over):
-        before[axis], after[axis] = _plain(pads[k]), _plain(pads[k + len(over)])
-        if isinstance(before[axis], _dvm.Dim) and not before[axis].is_natural:
-            before[axis] = c.fixed(before[axis])
-        if isinstance(after[axis], _dvm.Dim) and not after[axis].is_natural:
-            after[axis] = c.fixed(after[axis])
+        before[axis], after[axis] = _count_of(c, pads[k]), _count_of(c, pads[k + len(over)])
     if mode == "constant":
         fill = constant_value if constant_value is not None else c.b.constant(value, x.dtype)
         return padded(c, x, before, after, c.b.reshape(fill, []))
@@ -294,7 +288,7 @@ def constant_of_shape(c: Context, shape: Any, value: Any = None) -> Any:
 def range_(c: Context, start: Value, limit: Value, delta: Value) -> Any:
     b = c.b
     dtype = next(v.dtype for v in (start, limit, delta) if isinstance(v, Tensor | Known))
-    ends = [_plain(c.sizes(v).reshape(-1)[0]) if dtype in ("i64", "i32") else
+    ends: list[Any] = [_plain(c.sizes(v).reshape(-1)[0]) if dtype in ("i64", "i32") else
             c.structure(v).reshape(-1)[0] for v in (start, limit, delta)]  # fmt: skip
     first, end, step = ends
     if all(not isinstance(e, _dvm.Dim) for e in ends):

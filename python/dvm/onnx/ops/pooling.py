@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import functools
+from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -47,18 +49,13 @@ class Form:
     def padded(self, x: Tensor, fill: Any) -> Tensor:
         more = [a + q for a, q in zip(self.after, self.beyond, strict=True)]
         b = self.c.b
-        return padded(
-            self.c, x, [0, 0, *self.before], [0, 0, *more], b.constant(fill, x.dtype)
-        )
+        return padded(self.c, x, [0, 0, *self.before], [0, 0, *more], b.constant(fill, x.dtype))
 
-    def windows(self, x: Tensor) -> Any:
+    def windows(self, x: Tensor) -> Iterator[Tensor]:
         return windows(self.c, x, self.kernel, self.strides, self.dilations, self.out)
 
     def combined(self, op_name: str, x: Tensor) -> Tensor:
-        made, *others = self.windows(x)
-        for other in others:
-            made = self.c.b.elementwise(op_name, made, other)
-        return made
+        return functools.reduce(partial(self.c.b.elementwise, op_name), self.windows(x))
 
 
 def lowest(dtype: str) -> Any:
@@ -106,16 +103,12 @@ def average_pool(
     form = Form(c, x, kernel_shape, strides, dilations, auto_pad, pads, ceil_mode)
     wide = b.wide(x)
     total = form.combined("add", form.padded(wide, 0))
-    is_whole = all(
-        isinstance(p, int) and p == 0 for p in (*form.before, *form.after, *form.beyond)
-    )
+    is_whole = all(isinstance(p, int) and p == 0 for p in (*form.before, *form.after, *form.beyond))
     if is_whole:
         return b.cast(b.div(total, int(np.prod(form.kernel))), x.dtype)
     ones = b.constant(1, wide.dtype, [1, 1, *x.shape[2:]])
     if count_include_pad:
-        ones = padded(
-            c, ones, [0, 0, *form.before], [0, 0, *form.after], b.constant(1, wide.dtype)
-        )
+        ones = padded(c, ones, [0, 0, *form.before], [0, 0, *form.after], b.constant(1, wide.dtype))
         ones = padded(c, ones, [0] * x.rank, [0, 0, *form.beyond], b.constant(0, wide.dtype))
     else:
         ones = form.padded(ones, 0)

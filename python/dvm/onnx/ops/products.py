@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-
 from dvm.building.builder import FLOATS, Size, Tensor, is_same
 from dvm.onnx.context import Context
 from dvm.onnx.registry import op
@@ -66,7 +65,9 @@ def gemm(
     wide = b.wide(x).dtype if x.is_float else dtype
     made = multiplied(c, x, y, wide)
     if alpha != 1:
-        made = b.mul(made, alpha) if x.is_float else b.cast(b.mul(b.cast(made, "f64"), alpha), dtype)
+        made = (
+            b.mul(made, alpha) if x.is_float else b.cast(b.mul(b.cast(made, "f64"), alpha), dtype)
+        )
     if added is not None and beta != 0:
         added = b.broadcast(b.cast(added, wide), made.shape)
         made = b.add(made, b.mul(added, beta) if beta != 1 else added)
@@ -156,5 +157,3 @@ def det(c: Context, x: Tensor) -> Tensor:
         "det", lambda a: np.asarray(np.linalg.det(a), a.dtype), [x], [(x.dtype, x.shape[:-2])]
     )
     return made
-
-

@@ -65,9 +65,7 @@ class Layer:
         if self.lengths is not None:
             shape = row.shape
             lengths = inner.cast(inner.unsqueeze(inside["lengths"], 1), "i64")
-            lives = inner.gt(
-                inner.broadcast(lengths, shape), inner.number(place, "i64", shape)
-            )
+            lives = inner.gt(inner.broadcast(lengths, shape), inner.number(place, "i64", shape))
             row = inner.select(lives, row, inner.constant(0, row.dtype, shape))
             new = [inner.select(lives, n, o) for n, o in zip(new, old, strict=True)]
         made = inner.update(old_rows, inner.unsqueeze(row, 0), [place, 0, 0])
@@ -179,19 +177,18 @@ def lstm(
         ) -> list[Tensor]:  # fmt: skip
             before, cell = old
             gates = b.add(added, _product(c, b, before, given["r"]))
-            i, o, forget, new = (
-                b.narrow(gates, 1, n * hidden, hidden) for n in range(4)
-            )
-            peeps = [None, None, None]
+            i, o, forget, new = (b.narrow(gates, 1, n * hidden, hidden) for n in range(4))
+            peeps: list[Any] = [None, None, None]
             if "p" in given:
                 peeps = [
                     b.broadcast(b.narrow(given["p"], 0, n * hidden, hidden), cell.shape)
                     for n in range(3)
-                ]  # type: ignore[assignment]
+                ]
 
             def seen(gate: Tensor, peep: Tensor | None, cell: Tensor) -> Tensor:
                 gate = gate if peep is None else b.add(gate, b.mul(peep, cell))
-                return f(b, layer.clipped(b, gate))
+                made: Tensor = f(b, layer.clipped(b, gate))
+                return made
 
             i = seen(i, peeps[0], cell)
             forget = b.sub(1, i) if input_forget else seen(forget, peeps[2], cell)
@@ -202,10 +199,12 @@ def lstm(
 
         used = {"r": _weights(c, r, k, 4 * hidden)}
         if p is not None:
-            used["p"] = _of(c, p, k)
-        added = layer.projected(x, _weights(c, w, k, 4 * hidden), _joint_bias(c, bias, k, 4 * hidden))
+            used["p"] = _some(_of(c, p, k))
+        added = layer.projected(
+            x, _weights(c, w, k, 4 * hidden), _joint_bias(c, bias, k, 4 * hidden)
+        )
         state = [_start(c, h, k, layer), _start(c, cell, k, layer)]
-        all_rows, ends = layer.run(added, state, used, step, is_backward)  # type: ignore[arg-type]
+        all_rows, ends = layer.run(added, state, used, step, is_backward)
         rows.append(all_rows)
         lasts.append(ends)
     return _results(c, rows, lasts, layout)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -212,9 +211,7 @@ class Form:
         inner = b.add(b.mul(b.sub(b.mul(t, a), 5 * a), t), 8 * a)
         return b.sub(b.mul(inner, t), 4 * a)
 
-    def _smoothed(
-        self, x: Tensor, axis: int, wanted: Size, factor: float | None
-    ) -> Tensor | None:
+    def _smoothed(self, x: Tensor, axis: int, wanted: Size, factor: float | None) -> Tensor | None:
         """By a matrix of weights, whose rows reach further the smaller the result is."""
         c, b = self.c, self.b
         old, new = c.fixed(x.shape[axis]), c.fixed(wanted)
