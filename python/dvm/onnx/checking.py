@@ -10,7 +10,6 @@ from onnx import NodeProto
 
 from dvm.onnx import problems, registry
 from dvm.onnx.functions import Functions, has_body
-from dvm.onnx.importer import registry_name
 from dvm.onnx.values import DTYPES
 
 
@@ -57,7 +56,7 @@ def _count(
             or registry.find(domain, node.op_type, version)
             or has_body(domain, node.op_type, version)
         ):
-            missing[registry_name(domain, node.op_type)] += 1
+            missing[registry.full_name(domain, node.op_type)] += 1
         for attribute in node.attribute:
             for graph in (attribute.g, *attribute.graphs):
                 _count(graph.node, functions, opsets, missing)

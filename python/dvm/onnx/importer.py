@@ -160,7 +160,7 @@ class Importer:
         if row is None:
             body = self.shared.functions.standard(node, domain, version, operands)
             if body is None:
-                raise problems.missing_operators({registry_name(domain, node.op_type): 1})
+                raise problems.missing_operators({registry.full_name(domain, node.op_type): 1})
             defaults = self.shared.functions.defaults(domain, node.op_type, version)
             return self.call(body, node, operands, defaults)
         c = Context(self, node, version, names)
@@ -306,10 +306,6 @@ def _resolved(node: NodeProto, given: Mapping[str, AttributeProto] | None) -> No
     return made
 
 
-def registry_name(domain: str, name: str) -> str:
-    return f"{domain}::{name}" if domain else name
-
-
 def _plain(size: _dvm.Dim) -> Size:
     return size if size.constant is None else size.constant
 
@@ -342,4 +338,6 @@ def _dense(sparse: onnx.SparseTensorProto) -> np.ndarray[Any, Any]:
 
 
 def _where(node: NodeProto) -> str:
-    return f"{registry_name(node.domain, node.op_type)} {node.name or ', '.join(node.output)!r}"
+    return (
+        f"{registry.full_name(node.domain, node.op_type)} {node.name or ', '.join(node.output)!r}"
+    )

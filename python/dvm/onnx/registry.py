@@ -40,6 +40,7 @@ class Row:
     structure: parameters that decide which nodes there are: arrays whose elements are known.
     sizes: parameters whose elements may be sizes.
     raw: parameters that are given as they are, known or not.
+    note: what docs/onnx-ops.md says of it.
     """
 
     name: str
@@ -51,7 +52,13 @@ class Row:
     domain: str = ""
     parameters: tuple[str, ...] = ()
     variadic: str = ""
+    note: str = ""
     keywords: frozenset[str] = field(default_factory=frozenset)
+
+
+def full_name(domain: str, name: str) -> str:
+    """Return how an operator of any domain is named."""
+    return f"{domain}::{name}" if domain else name
 
 
 ROWS: dict[tuple[str, str], list[Row]] = {}
@@ -64,6 +71,7 @@ def op(
     structure: Iterable[str] = (),
     sizes: Iterable[str] = (),
     raw: Iterable[str] = (),
+    note: str = "",
 ) -> Callable[[Make], Make]:
     """Say of a function that it makes nodes of the operators of these names."""
 
@@ -75,7 +83,7 @@ def op(
         keywords = frozenset(p.name for p in given if p.kind is not kinds.VAR_POSITIONAL)
         sets = frozenset(structure), frozenset(sizes), frozenset(raw)
         for name in names:
-            row = Row(name, since, make, *sets, domain, positional, variadic, keywords)
+            row = Row(name, since, make, *sets, domain, positional, variadic, note, keywords)
             rows = ROWS.setdefault((domain, name), [])
             rows.append(row)
             rows.sort(key=lambda r: -r.since)

@@ -228,6 +228,6 @@ def constant(
 
 
 @op("Bernoulli", "RandomNormal", "RandomUniform", "RandomNormalLike", "RandomUniformLike",
-    "Multinomial", raw=["x"])  # fmt: skip
+    "Multinomial", raw=["x"], note="refused: random numbers")  # fmt: skip
 def random(c: Context, x: Any = None, **_: Any) -> Tensor:
     raise Refused("random numbers")

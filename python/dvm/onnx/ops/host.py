@@ -12,7 +12,7 @@ from dvm.onnx.registry import op
 from dvm.onnx.values import Refused, product_of
 
 
-@op("NonZero")
+@op("NonZero", note="host")
 def nonzero(c: Context, x: Tensor) -> Tensor:
     shape: list[Size] = [max(x.rank, 1), c.unknown_size()]
     (made,) = c.host(
@@ -22,7 +22,7 @@ def nonzero(c: Context, x: Tensor) -> Tensor:
     return made
 
 
-@op("Compress")
+@op("Compress", note="host")
 def compress(c: Context, x: Tensor, mask: Tensor, axis: int | None = None) -> Tensor:
     over = None if axis is None else c.axis(axis, x.rank)
     size = c.unknown_size()
@@ -34,7 +34,7 @@ def compress(c: Context, x: Tensor, mask: Tensor, axis: int | None = None) -> Te
     return made
 
 
-@op("Unique")
+@op("Unique", note="host")
 def unique(c: Context, x: Tensor, axis: int | None = None, sorted: int = 1) -> Any:  # noqa: A002
     over = None if axis is None else c.axis(axis, x.rank)
 
@@ -61,7 +61,7 @@ def unique(c: Context, x: Tensor, axis: int | None = None, sorted: int = 1) -> A
     return tuple(c.host("unique", find, [x], results))
 
 
-@op("NonMaxSuppression")
+@op("NonMaxSuppression", note="host")
 def non_max_suppression(
     c: Context, boxes: Tensor, scores: Tensor, most: Tensor | None = None,
     overlap: Tensor | None = None, least: Tensor | None = None, center_point_box: int = 0,
@@ -116,7 +116,7 @@ def _kept(corners: Any, order: Any, count: int, limit: float) -> list[int]:
     return kept
 
 
-@op("BitCast")
+@op("BitCast", note="host")
 def bit_cast(c: Context, x: Tensor, to: int) -> Tensor:
     from dvm.onnx.values import DTYPES, NUMPY
 

@@ -134,7 +134,7 @@ def tensor_scatter(
     return b.along("put_along", [past, place, update], axis)
 
 
-@op("TopK", sizes=["k"])
+@op("TopK", sizes=["k"], note="host")
 def top_k(
     c: Context,
     x: Tensor,

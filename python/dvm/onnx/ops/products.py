@@ -149,7 +149,7 @@ def _contracted(
     return b.reshape(made, [size[z] for z in order]), order
 
 
-@op("Det")
+@op("Det", note="host")
 def det(c: Context, x: Tensor) -> Tensor:
     import numpy as np
 
