@@ -1,6 +1,6 @@
 """Models of torch's exporter, beside onnxruntime: loading, unseen shapes, and many calls.
 
-    python benchmarks/onnx_models.py [NAME ...] [--threads N]
+    python -m benchmarks.onnx_models [NAME ...] [--threads N]
 
 Both run in one process, in turns, with as many threads. The models are those of the tests
 (tests/py/onnx_door/models.py), exported on the spot. Memory is measured apart, in a process for
@@ -83,11 +83,14 @@ def of_calls(name: str, path: str, threads: int) -> dict[str, list[float]]:
     return made
 
 
-def memory(library: str, name: str, path: str, threads: int) -> None:
+def memory(library: str, path: str, threads: int) -> None:
     """Print the peak memory, in MB, of loading a model and of calls of 50 shapes."""
-    from onnx_door.models import CASES
+    import numpy as np
 
-    inputs = [CASES[name].inputs(k) for k in range(50)]
+    with np.load(Path(path).with_suffix(".npz")) as saved:
+        inputs = [
+            [saved[key] for key in sorted(saved) if key.startswith(f"{k}.")] for k in range(50)
+        ]
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     call = opened(library, path, threads)
     for arrays in inputs:
@@ -103,8 +106,7 @@ def main() -> None:
     given = parser.parse_args()
     sys.path.insert(0, str(ROOT / "tests" / "py"))
     if given.memory:
-        name, path = given.names
-        return memory(given.memory, name, path, given.threads)
+        return memory(given.memory, given.names[0], given.threads)
     os.environ["DVM_NUM_THREADS"] = str(given.threads)
     import onnx
 
@@ -116,11 +118,18 @@ def main() -> None:
         for name in given.names or CASES:
             path = str(Path(folder) / f"{name}.onnx")
             onnx.save(exported(name, False), path)
+            arrays = {
+                f"{k}.{place}": array
+                for k in range(50)
+                for place, array in enumerate(CASES[name].inputs(k))
+            }
+            np.savez(Path(path).with_suffix(".npz"), **arrays)
             made = of_calls(name, path, given.threads)
             peaks = [
                 float(
                     subprocess.run(
-                        [sys.executable, __file__, name, path, "--memory", library],
+                        [sys.executable, "-m", "benchmarks.onnx_models", path, "--memory", library],
+                        cwd=ROOT,
                         capture_output=True, text=True, check=True,
                     ).stdout
                 )

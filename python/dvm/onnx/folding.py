@@ -14,7 +14,7 @@ from dvm.onnx.values import DTYPES, NUMPY, Known, Value, known, sizes_of
 
 #: what gives another value each time, or is no function of arrays
 _NEVER = """
-    RandomNormal RandomNormalLike RandomUniform RandomUniformLike Multinomial Bernoulli Dropout
+    Shape Size Range RandomNormal RandomNormalLike RandomUniform RandomUniformLike Multinomial Bernoulli Dropout
     If Loop Scan SequenceMap Constant ConstantOfShape Expand Tile EyeLike Optional
     OptionalGetElement OptionalHasElement SequenceConstruct ConcatFromSequence SplitToSequence
     SequenceAt SequenceEmpty SequenceErase SequenceInsert SequenceLength NonMaxSuppression
@@ -39,14 +39,24 @@ def fold(
         return _of_sizes(node.op_type, operands, attributes)
     if node.op_type in NEVER or not all(v.dtype or v.array.dtype != object for v in given):  # type: ignore[union-attr]
         return None
-    return _of_arrays(node, version, operands)
+    return _of_arrays(node, version, operands, attributes)
 
 
-def _of_arrays(node: NodeProto, version: int, operands: Sequence[Value]) -> list[Value] | None:
-    from onnx.reference import ReferenceEvaluator
-
+def _of_arrays(
+    node: NodeProto, version: int, operands: Sequence[Value], attributes: dict[str, Any]
+) -> list[Value] | None:
     if any(a.type == a.GRAPH for a in node.attribute):
         return None
+    if (plain := PLAIN.get(node.op_type)) is not None:
+        arrays = [value.array if isinstance(value, Known) else None for value in operands]
+        try:
+            with np.errstate(all="raise"):
+                return [known(np.asarray(plain(*arrays, **attributes)))]
+        except (Undecided, TypeError, FloatingPointError, ValueError, IndexError):
+            pass  # the reference decides, or raises
+    # It is imported for models that need it alone: that takes as long as many models do.
+    from onnx.reference import ReferenceEvaluator
+
     try:
         runner = ReferenceEvaluator(_one_node(node, version, operands))
         feeds = {
@@ -314,4 +324,43 @@ RULES: dict[str, Callable[..., Any]] = {
     "ReduceSum": _total,
     "Where": _where,
     "Split": _split,
+}
+
+
+def _cast(x: Any, to: int, **_: Any) -> Any:
+    if to not in DTYPES or x.dtype.kind not in "biuf":
+        raise Undecided
+    return x.astype(NUMPY[DTYPES[to]])
+
+
+def _plain_div(x: Any, y: Any) -> Any:
+    if x.dtype.kind != "f" and ((x < 0).any() or (y <= 0).any()):
+        raise Undecided
+    return x / y if x.dtype.kind == "f" else x // y
+
+
+def _plain_product(x: Any, axes: Any = None, keepdims: int = 1, **_: Any) -> Any:
+    if axes is not None or x.dtype.kind != "i":
+        raise Undecided
+    return np.prod(x, keepdims=bool(keepdims), dtype=x.dtype)
+
+
+#: of arrays, what exported models compute of constants, as NumPy has it
+PLAIN: dict[str, Callable[..., Any]] = {
+    **{name: RULES[name] for name in ("Gather", "Slice", "Concat", "Unsqueeze", "Squeeze")},
+    **{name: RULES[name] for name in ("Reshape", "Where", "Identity")},
+    "Add": np.add,
+    "Sub": np.subtract,
+    "Mul": np.multiply,
+    "Div": _plain_div,
+    "Sqrt": np.sqrt,
+    "Equal": np.equal,
+    "Less": np.less,
+    "Greater": np.greater,
+    "And": np.logical_and,
+    "Or": np.logical_or,
+    "Not": np.logical_not,
+    "Cast": _cast,
+    "ReduceProd": _plain_product,
+    "Transpose": lambda x, perm=None: np.ascontiguousarray(np.transpose(x, perm)),
 }

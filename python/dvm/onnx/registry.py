@@ -27,6 +27,7 @@ FAMILIES = (
     "quantised",
     "control_flow",
     "sequences",
+    "signals",
     "host",
 )
 
