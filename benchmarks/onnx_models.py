@@ -108,6 +108,7 @@ def main() -> None:
     if given.memory:
         return memory(given.memory, given.names[0], given.threads)
     os.environ["DVM_NUM_THREADS"] = str(given.threads)
+    import numpy as np
     import onnx
 
     from onnx_door.models import CASES, exported

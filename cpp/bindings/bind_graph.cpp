@@ -203,6 +203,18 @@ void bind_graph(py::module_& module) {
           },
           py::arg("a"), py::arg("b"), py::arg("dtype"), at)
       .def(
+          "convolve",
+          [](Graph& g, Value weights, Value x, const std::string& dtype,
+             std::vector<int64_t> window, std::vector<int64_t> steps,
+             std::vector<int64_t> dilations, std::vector<int64_t> padding, const At& where) {
+            return g.convolve(
+                weights, x, parse_dtype(dtype),
+                {std::move(window), std::move(steps), std::move(dilations), std::move(padding)},
+                to_loc(where));
+          },
+          py::arg("weights"), py::arg("x"), py::arg("dtype"), py::arg("window"), py::arg("steps"),
+          py::arg("dilations"), py::arg("padding"), at)
+      .def(
           "attention",
           [](Graph& g, const std::vector<Value>& inputs, double scale, double fill,
              const py::object& causal, const At& where) {

@@ -22,6 +22,7 @@ namespace {
 
 bool always(const PassSettings&) { return true; }
 bool widens(const PassSettings& settings) { return !settings.halves.empty(); }
+bool copies_windows(const PassSettings& settings) { return !settings.reads_windows; }
 bool rounds(const PassSettings& settings) { return settings.precision != core::Precision::highest; }
 
 template <core::Graph (*kPass)(const core::Graph&)>
@@ -49,6 +50,7 @@ constexpr GraphPass kGraphPasses[] = {
     {"sink_reshapes", alike<core::pass_sink_reshapes>, always},
     {"attention", attention, always},
     {"precision", precision, rounds},
+    {"pad_windows", alike<core::pass_pad_windows>, copies_windows},
     {"dead_code", alike<core::pass_dead_code>, always},
     {"widen_half", widen_half, widens},
     {"cse", alike<core::pass_cse>, always},
@@ -99,7 +101,8 @@ class Pipeline {
 
   runtime::Plan make_plan(core::Graph graph, size_t own_arguments) {
     std::vector<core::Decision> decisions;
-    const PassSettings settings{widened_halves(options_), options_.precision};
+    const PassSettings settings{widened_halves(options_), options_.precision,
+                                traits_of(options_.target).streams};
     for (const GraphPass& pass : kGraphPasses) {
       if (!pass.applies(settings)) continue;
       graph = timed(pass.name, [&] { return pass.run(graph, settings, decisions); });

@@ -170,7 +170,9 @@ void MemoryMap::find_targets(const fuser::Fusion& fusion) {
     const bool alone = uses.size() == 2 && root(part) == part && (*this)[part].last == part &&
                        !(*this)[part].to_host && writes_part(fusion.order[uses[0]].region);
     const core::Node& node = graph_.node(update);
-    if (!alone || depends_on(graph_.type(update).shape, late) ||
+    // The positions of a convolution are one run of memory.
+    const bool is_run = graph_.node(part).op == Op::convolve;
+    if (!alone || is_run || depends_on(graph_.type(update).shape, late) ||
         depends_on(node.attrs.starts, late)) {
       continue;
     }

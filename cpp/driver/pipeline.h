@@ -15,6 +15,7 @@ namespace dvm::driver {
 struct PassSettings {
   core::DTypeSet halves;  // widened_halves()
   core::Precision precision = core::Precision::highest;
+  bool reads_windows = true;  // the target does, where they lie
 };
 
 struct GraphPass {

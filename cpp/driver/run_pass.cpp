@@ -123,7 +123,7 @@ std::string run_pass(std::string_view pass, std::string_view options_text, std::
   for (const GraphPass& known : graph_passes()) {
     if (known.name != pass) continue;
     std::vector<core::Decision> decisions;
-    const PassSettings settings{core::kHalves, options.options.precision};
+    const PassSettings settings{core::kHalves, options.options.precision, false};
     std::string text = core::print(known.run(graph, settings, decisions));
     for (const core::Decision& decision : decisions) {
       text += "# " + decision.what + ": " + decision.verdict + ", " + decision.rule + "\n";

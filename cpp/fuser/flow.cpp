@@ -29,8 +29,12 @@ bool reads_through(const core::Graph& graph, const core::Node& product, Value v)
   const core::Node& source = graph.node(broadcast.inputs[0]);
   if (core::is_number(source.op)) return false;
   const core::Shape &from = source.type.shape, &to = broadcast.type.shape;
-  return product.op == Op::attention ||
-         (from.size() >= 2 && std::equal(from.end() - 2, from.end(), to.end() - 2));
+  if (product.op == Op::attention) return true;
+  // The axes of one matrix, or of one x of a convolution.
+  const bool is_x = product.op == Op::convolve && product.inputs[1] == v;
+  const size_t own = is_x ? product.attrs.window.size() + 1 : 2;
+  const auto count = static_cast<ptrdiff_t>(own);
+  return from.size() >= own && std::equal(from.end() - count, from.end(), to.end() - count);
 }
 
 std::vector<core::Dim> dims_of(const core::Node& node) {

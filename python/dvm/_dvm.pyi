@@ -414,6 +414,17 @@ class Graph:
     def broadcast(self, value: int, shape: Sequence[Dim | int], at: _Location = ...) -> int: ...
     def reduce(self, op: str, value: int, axes: Sequence[int], at: _Location = ...) -> int: ...
     def matmul(self, a: int, b: int, dtype: str, at: _Location = ...) -> int: ...
+    def convolve(
+        self,
+        weights: int,
+        x: int,
+        dtype: str,
+        window: Sequence[int],
+        steps: Sequence[int],
+        dilations: Sequence[int],
+        padding: Sequence[int],
+        at: _Location = ...,
+    ) -> int: ...
     def attention(
         self,
         inputs: Sequence[int],

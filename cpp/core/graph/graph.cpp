@@ -39,7 +39,8 @@ bool equal(std::span<const Dim> a, std::span<const Dim> b) {
 // Constants of the host are their names: what these stand for is no part of a Graph.
 bool equal(const Attrs& a, const Attrs& b) {
   return a.value == b.value && equal(a.size, b.size) && a.axes == b.axes &&
-         equal(a.starts, b.starts) && a.steps == b.steps && a.callee == b.callee &&
+         equal(a.starts, b.starts) && a.steps == b.steps && a.window == b.window &&
+         a.dilations == b.dilations && a.padding == b.padding && a.callee == b.callee &&
          a.with == b.with && a.name == b.name && (!a.name.empty() || a.values == b.values) &&
          a.results == b.results && a.index == b.index && equal(a.sizes, b.sizes) &&
          a.numbers == b.numbers && a.scale == b.scale && a.fill == b.fill &&
@@ -164,6 +165,16 @@ Value Graph::reduce(Op op, Value a, std::vector<int> axes, Loc loc) {
 Value Graph::matmul(Value a, Value b, DType dtype, Loc loc) {
   Node node = make_node(Op::matmul, std::vector{a, b}, loc);
   node.type.dtype = dtype;
+  return append_inferred(*this, std::move(node));
+}
+
+Value Graph::convolve(Value weights, Value x, DType dtype, const WindowForm& form, Loc loc) {
+  Node node = make_node(Op::convolve, std::vector{weights, x}, loc);
+  node.type.dtype = dtype;
+  node.attrs.window = form.window;
+  node.attrs.steps = form.steps;
+  node.attrs.dilations = form.dilations;
+  node.attrs.padding = form.padding;
   return append_inferred(*this, std::move(node));
 }
 

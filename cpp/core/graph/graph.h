@@ -21,6 +21,7 @@ namespace dvm::core {
 
 inline constexpr int kMaxRank = 8;
 inline constexpr int kMaxResults = 64;        // of a call
+inline constexpr int kMaxWindowRank = 3;      // axes of the windows of a convolution
 inline constexpr int64_t kMaxWritten = 1024;  // elements of a tensor constant without a name
 
 enum class Op : uint8_t {
@@ -68,6 +69,9 @@ enum Key : uint32_t {
   fresh = 1 << 21,      // bool: of a call, its results are new arrays
   tag = 1 << 22,        // string: the constructor of an object
   cases = 1 << 23,      // strings: the constructors that bodies are for
+  window = 1 << 24,     // vector<int64_t>: of a convolution, elements along each axis
+  dilations = 1 << 25,  // vector<int64_t>: from one element of a window to the next
+  padding = 1 << 26,    // vector<int64_t>: zeros before each axis, then those behind each
 };
 }
 
@@ -146,7 +150,7 @@ struct Attrs {
   Dim size;
   std::vector<int> axes;
   std::vector<Dim> starts;
-  std::vector<int64_t> steps;
+  std::vector<int64_t> steps, window, dilations, padding;
   std::string callee;
   std::string with;
   std::string name;
@@ -199,6 +203,12 @@ struct AttentionForm {
   Dim causal = {};  // none: every row of q sees all rows of k
 };
 
+// The windows of a convolution: numbers for each axis that they move along, at most kMaxWindowRank;
+// zeros before each of these axes, and then those behind each.
+struct WindowForm {
+  std::vector<int64_t> window, steps, dilations, padding;
+};
+
 // What a loop is given and tells besides its operands. Its body's arguments are the number of the
 // trip, the carried values, the values used besides, and the sizes; its outputs the next carried
 // values.
@@ -233,6 +243,9 @@ class Graph {
   Value reduce(Op op, Value a, std::vector<int> axes, Loc loc = {});  // keeps the axes as size 1
   // Of operands of one rank, and of one shape but for the last two axes.
   Value matmul(Value a, Value b, DType dtype, Loc loc = {});
+  // Of windows of x[.., c, sizes..] and weights w[.., m, c * elements of a window]: sums
+  // [.., m, positions..]. Leading axes are the same.
+  Value convolve(Value weights, Value x, DType dtype, const WindowForm& form, Loc loc = {});
   // Operands q, k, v, and maybe a mask.
   Value attention(std::span<const Value> inputs, const AttentionForm& form = {}, Loc loc = {});
   Value reshape(Value a, Shape shape, Loc loc = {});

@@ -75,6 +75,9 @@ class Inference {
     check(attr::axes, !a.axes.empty(), "axes");
     check(attr::starts, !a.starts.empty(), "starts");
     check(attr::steps, !a.steps.empty(), "steps");
+    check(attr::window, !a.window.empty(), "window");
+    check(attr::padding, !a.padding.empty(), "padding");
+    check(attr::dilations, !a.dilations.empty(), "dilations");
     check(attr::callee, !a.callee.empty(), "callee");
     check(attr::with, !a.with.empty(), "with");
     check(attr::values, static_cast<bool>(a.values), "values");
@@ -141,7 +144,7 @@ class Inference {
       case OpClass::reduce:
         return reduce();
       case OpClass::matrix:
-        return node_.op == Op::matmul ? matmul() : attention();
+        return matrix();
       case OpClass::view:
         return view();
       case OpClass::whole:
@@ -279,6 +282,58 @@ class Inference {
       error(ErrorCode::dtype_mismatch,
             "does not take " + std::string(to_string(type.dtype)) + " operands");
     for (const int axis : axes) type.shape[static_cast<size_t>(axis)] = graph_.dims().constant(1);
+    return type;
+  }
+
+  Type matrix() const {
+    if (node_.op == Op::matmul) return matmul();
+    return node_.op == Op::convolve ? convolve() : attention();
+  }
+
+  Type convolve() const {
+    constexpr int64_t kMost = int64_t{1} << 20;  // of a window, a step ...
+    const Type &weights = operand(0), &x = operand(1);
+    const Attrs& attrs = node_.attrs;
+    const size_t axes = attrs.window.size();
+    if (axes < 1 || axes > static_cast<size_t>(kMaxWindowRank) || attrs.steps.size() != axes ||
+        attrs.dilations.size() != axes || attrs.padding.size() != 2 * axes)
+      invalid("needs a window, steps and dilations along 1 to " + std::to_string(kMaxWindowRank) +
+              " axes, and padding before and behind each");
+    const auto check_numbers = [&](const std::vector<int64_t>& numbers, int64_t least) {
+      if (std::ranges::any_of(numbers, [&](int64_t n) { return n < least || n > kMost; }))
+        invalid("needs windows, steps and dilations of at least 1, and no negative padding");
+    };
+    for (const auto* numbers : {&attrs.window, &attrs.steps, &attrs.dilations})
+      check_numbers(*numbers, 1);
+    check_numbers(attrs.padding, 0);
+    Dim elements = graph_.dims().constant(1);
+    for (const int64_t size : attrs.window) elements = elements * graph_.dims().constant(size);
+    const auto rank = static_cast<size_t>(x.rank()), batches = rank - axes - 1;
+    bool fits = rank > axes && weights.shape.size() == batches + 2;
+    for (size_t d = 0; fits && d < batches; ++d) fits = weights.shape[d] == x.shape[d];
+    if (!fits || weights.shape[batches + 1] != x.shape[batches] * elements) {
+      error(ErrorCode::shape_mismatch, "no convolution of weights " + to_string(weights.shape) +
+                                           " and " + to_string(x.shape) + " with windows of " +
+                                           to_string(elements) + " elements");
+    }
+    if (weights.dtype != x.dtype || !gives_product(node_.type.dtype, x.dtype)) {
+      error(ErrorCode::dtype_mismatch,
+            "no " + std::string(to_string(node_.type.dtype)) + " of a convolution of " +
+                std::string(to_string(weights.dtype)) + " and " + std::string(to_string(x.dtype)));
+    }
+    // Positions and elements of windows are axes when these are copied.
+    if (batches + 1 + 2 * axes > static_cast<size_t>(kMaxRank))
+      invalid("has " + std::to_string(batches) + " leading axes, more than " +
+              std::to_string(static_cast<size_t>(kMaxRank) - 1 - 2 * axes));
+    Type type{node_.type.dtype, x.shape};
+    type.shape[batches] = weights.shape[batches];
+    for (size_t d = 0; d < axes; ++d) {
+      const auto number = [&](int64_t n) { return graph_.dims().constant(n); };
+      Dim& size = type.shape[batches + 1 + d];
+      const int64_t reach = (attrs.window[d] - 1) * attrs.dilations[d] + 1;
+      const int64_t zeros = attrs.padding[d] + attrs.padding[axes + d];
+      size = floor_div(size + number(zeros - reach), number(attrs.steps[d])) + number(1);
+    }
     return type;
   }
 

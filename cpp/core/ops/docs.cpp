@@ -41,7 +41,13 @@ constexpr std::array<ClassText, 8> kClasses = {{
      "broadcast before. Products are added up in the dtype that the result computes in, which may "
      "be the result's own (f32 of halves, i32 of i8), and rounded to it once. Targets add in "
      "orders "
-     "and with roundings of their own, the same for any number of threads. An `attention` has "
+     "and with roundings of their own, the same for any number of threads. A `convolve` has "
+     "weights [.., m, c * e] and an operand x [.., c, sizes..], for windows of e elements that "
+     "move "
+     "along up to 3 axes: `window` is how many elements they have along each, `steps` how far they "
+     "move, `dilations` how far their elements lie apart. `padding` "
+     "is how many zeros are taken to lie before each axis, and then behind each. Its result is "
+     "[.., m, positions..]. An `attention` has "
      "operands q [.., h, m, d], k [.., g, n, d], v [.., g, n, e] and maybe a mask [.., h, m, n]; h "
      "is a multiple of g, and each h / g heads of q share one of k. Its scores are q k^T times "
      "`scale` (1 by default), to which a mask of floats is added; where one of bools is false they "
@@ -77,15 +83,34 @@ constexpr std::array<ClassText, 8> kClasses = {{
      "its first arguments with it."},
 }};
 
-constexpr std::array<std::pair<uint32_t, std::string_view>, 24> kAttributes = {{
-    {attr::value, "value"},         {attr::size, "size"},       {attr::dtype, "dtype"},
-    {attr::shape, "shape"},         {attr::axes, "axes"},       {attr::starts, "starts"},
-    {attr::steps, "steps"},         {attr::callee, "callee"},   {attr::with, "with"},
-    {attr::values, "values"},       {attr::name, "name"},       {attr::results, "results"},
-    {attr::sizes, "sizes"},         {attr::numbers, "numbers"}, {attr::index, "index"},
-    {attr::scale, "scale"},         {attr::fill, "fill"},       {attr::causal, "causal"},
-    {attr::precision, "precision"}, {attr::count, "count"},     {attr::bodies, "bodies"},
-    {attr::fresh, "fresh"},         {attr::tag, "tag"},         {attr::cases, "case"},
+constexpr std::array<std::pair<uint32_t, std::string_view>, 27> kAttributes = {{
+    {attr::value, "value"},
+    {attr::size, "size"},
+    {attr::dtype, "dtype"},
+    {attr::shape, "shape"},
+    {attr::axes, "axes"},
+    {attr::starts, "starts"},
+    {attr::steps, "steps"},
+    {attr::callee, "callee"},
+    {attr::with, "with"},
+    {attr::values, "values"},
+    {attr::name, "name"},
+    {attr::results, "results"},
+    {attr::sizes, "sizes"},
+    {attr::numbers, "numbers"},
+    {attr::index, "index"},
+    {attr::scale, "scale"},
+    {attr::fill, "fill"},
+    {attr::causal, "causal"},
+    {attr::precision, "precision"},
+    {attr::count, "count"},
+    {attr::bodies, "bodies"},
+    {attr::fresh, "fresh"},
+    {attr::tag, "tag"},
+    {attr::cases, "case"},
+    {attr::window, "window"},
+    {attr::dilations, "dilations"},
+    {attr::padding, "padding"},
 }};
 
 std::string attribute_names(uint32_t keys) {
@@ -106,7 +131,7 @@ std::string_view dtype_rule(Op op) {
   if (op == Op::compress) return "any, bool";
   if (op == Op::nonzero) return "bool -> i64";
   if (op == Op::scatter || op == Op::put_along) return "any, i64, any";
-  if (op == Op::matmul) return "floats, i8, i32, i64, u64";
+  if (op == Op::matmul || op == Op::convolve) return "floats, i8, i32, i64, u64";
   if (op_class(op) == OpClass::reduce) return to_string(reduce_info(op).dtypes);
   return "any";
 }

@@ -23,7 +23,10 @@ struct NodeHash {
     mix(static_cast<size_t>(node.attrs.precision));
     for (const int axis : node.attrs.axes) mix(static_cast<size_t>(axis));
     for (const Dim start : node.attrs.starts) mix_dim(start);
-    for (const int64_t step : node.attrs.steps) mix(static_cast<size_t>(step));
+    for (const auto* numbers :
+         {&node.attrs.steps, &node.attrs.window, &node.attrs.dilations, &node.attrs.padding}) {
+      for (const int64_t number : *numbers) mix(static_cast<size_t>(number));
+    }
     for (const Dim dim : node.type.shape) mix_dim(dim);
     return h;
   }

@@ -30,6 +30,9 @@ Graph pass_cse(const Graph& graph);
 // Products of f32 may multiply their factors so.
 Graph pass_precision(const Graph& graph, Precision precision);
 
+// Convolutions of padded arrays become those of arrays that have the zeros.
+Graph pass_pad_windows(const Graph& graph);
+
 // Of halves that a target computes in f32. Elementwise nodes and reductions do so, and such halves
 // appear at inputs, outputs, arguments and results of calls, and casts the user wrote. What only
 // moves them stays as it is.

@@ -136,6 +136,11 @@ class Evaluator {
         return reduce(node);
       case OpClass::matrix:
         if (node.op == Op::attention) return attention(node);
+        if (node.op == Op::convolve) {
+          const Attrs& attrs = node.attrs;
+          return convolve(operand(node, 0), operand(node, 1), node.type.dtype,
+                          {attrs.window, attrs.steps, attrs.dilations, attrs.padding});
+        }
         return multiply(operand(node, 0), operand(node, 1), node.type.dtype);
       case OpClass::view:
         return view(node);

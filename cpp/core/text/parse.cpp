@@ -166,6 +166,9 @@ class GraphParser {
     if (is(attr::axes, "axes")) return a.axes = integers<int>(), attr::axes;
     if (is(attr::starts, "starts")) return a.starts = dims(), attr::starts;
     if (is(attr::steps, "steps")) return a.steps = integers<int64_t>(), attr::steps;
+    if (is(attr::padding, "padding")) return a.padding = integers<int64_t>(), attr::padding;
+    if (is(attr::window, "window")) return a.window = integers<int64_t>(), attr::window;
+    if (is(attr::dilations, "dilations")) return a.dilations = integers<int64_t>(), attr::dilations;
     if (is(attr::callee, "callee")) return a.callee = lexer_.quoted(), attr::callee;
     if (is(attr::with, "with")) return a.with = lexer_.quoted(), attr::with;
     if (is(attr::values, "values")) return a.values = elements(node.type), attr::values;

@@ -38,6 +38,9 @@ std::string attributes(const Node& node) {
   if (keys & attr::axes) parts.push_back("axes = " + bracketed(a.axes));
   if (keys & attr::starts) parts.push_back("starts = " + to_string(a.starts));
   if (keys & attr::steps) parts.push_back("steps = " + bracketed(a.steps));
+  if (keys & attr::window) parts.push_back("window = " + bracketed(a.window));
+  if (keys & attr::padding) parts.push_back("padding = " + bracketed(a.padding));
+  if (keys & attr::dilations) parts.push_back("dilations = " + bracketed(a.dilations));
   if (keys & attr::callee) parts.push_back("callee = " + quote(a.callee));
   if ((keys & attr::with) && !a.with.empty()) parts.push_back("with = " + quote(a.with));
   if ((keys & attr::values) && a.name.empty())

@@ -14,6 +14,7 @@
 #include "core/ops/fp_flags.h"
 #include "cpu/kernels.h"
 #include "cpu/matmul/matmul_kernels.h"
+#include "cpu/matmul/windows.h"
 
 namespace dvm::cpu {
 
@@ -49,6 +50,7 @@ class ProductTile {
   void run() const {
     const vm::Instruction& whole = *args_.insn;
     const Mode a_lies = operand(1).mode, b_lies = operand(2).mode;
+    if (b_lies == Mode::windows) return multiply_windows();
     if (b_lies == Mode::packed) return multiply_blocks();
     const bool a_along = a_lies != Mode::columns;
     const bool b_along = b_lies == Mode::columns || (whole.n == 1 && strides_of(2).row == stored_);
@@ -207,6 +209,43 @@ class ProductTile {
       }
     }
   }
+  // The same of windows: panels are packed row by row where their units are elements, and else of a
+  // block that is copied.
+  void multiply_windows() const {
+    const MatrixView a = view_of(1);
+    const int64_t deep = std::min(kernels_.deep, args_.size);
+    const bool at_once = kernels_.depth == 1 && kernels_.unit_bytes == stored_;
+    constexpr int64_t kRoom = kPackedBBytes / 2;  // for panels, and as much for a line or a block
+    const bool comes_back = args_.m > kHigh || packs_a(a, deep);
+    const int64_t bytes = std::min(comes_back ? kRoom : kRoom / 4, kernels_.b_bytes);
+    const int64_t panel = std::max(kernels_.b_panel_bytes(deep), deep * kernels_.nr * stored_);
+    const int64_t wide = std::max<int64_t>(bytes / panel, 1) * kernels_.nr;
+    std::byte* const packed_b = args_.scratch + kPackedABytes;
+    std::byte* const copy = packed_b + kRoom;
+    for (int64_t j = 0; j < args_.n; j += wide) {
+      for (int64_t l = 0; l < args_.size; l += deep) {
+        MatmulBlock block{.m = 0,
+                          .k = std::min(deep, args_.size - l),
+                          .n = std::min(wide, args_.n - j),
+                          .packed_b = packed_b,
+                          .c = nullptr,
+                          .c_row_stride = strides_of(0).row,
+                          .adds = args_.adds || l > 0};
+        const WindowBlock windows{l, block.k, args_.first_column + j, block.n};
+        if (at_once) {
+          pack_windows(args_.insn->windows(), args_.src[1], windows, stored_, kernels_.nr, copy,
+                       packed_b);
+        } else {
+          const MatrixView rows{copy, block.n * stored_, stored_};
+          copy_windows(args_.insn->windows(), args_.src[1], windows, stored_, copy,
+                       rows.row_stride);
+          kernels_.pack_b(rows, block.k, block.n, packed_b);
+        }
+        multiply_rows(a, l, args_.dst + j * sum_, block);
+      }
+    }
+  }
+
   MatrixView b_view() const { return operand(2).mode == Mode::packed ? MatrixView{} : view_of(2); }
 
   bool packs_a(const MatrixView& a, int64_t k) const {

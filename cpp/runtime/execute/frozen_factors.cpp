@@ -5,7 +5,7 @@
 namespace dvm::runtime {
 
 int right_operand(const vm::Kernel& kernel) {
-  if (!kernel.product) return -1;
+  if (!kernel.product || kernel.product->windows) return -1;
   const int16_t b = kernel.product->b;
   const auto reads_b = [b](const vm::KernelValue& value) {
     return value.kind == vm::KernelValue::Kind::input && value.index == b;

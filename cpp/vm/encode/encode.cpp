@@ -119,6 +119,7 @@ class Encoder {
     watch_.end(&PhaseTimes::bind);
     if (product.is_empty()) return;
     if (product.k.size == 0) return run_stages(kernel.nothing.front(), binding);
+    if (needs_window_copies(product, target_)) copy_windows(product, kernel.operand_count());
     if (has_cube(target_)) {
       const bool asked = request_ != nullptr && request_->m != 0;
       const CubeTiling tiling = asked ? tile_cube(product, target_, request_->m, request_->n)
@@ -151,6 +152,16 @@ class Encoder {
     compiled_.workspace_bytes[0] = parts * bytes;
     add_up_parts(product, part, bytes, parts, scratch_.stage);
     watch_.end(&PhaseTimes::emit);
+    encode_stages(operands);
+  }
+
+  void copy_windows(Contraction& product, int operands) {
+    constexpr int kWorkspace = kFirstCopied + 1;
+    product.global_count = std::max(product.global_count, operands + kFirstKept);
+    compiled_.workspace_count = std::max(compiled_.workspace_count, kFirstKept);
+    compiled_.workspace_bytes[kWorkspace] =
+        vm::copy_windows(static_cast<int16_t>(operands + kWorkspace), product, scratch_.stage);
+    watch_.end(&PhaseTimes::bind);
     encode_stages(operands);
   }
 

@@ -23,7 +23,63 @@ bool is_in_place(const Contraction& product, Factor factor) {
   // Of two vectors kernels take adjacent elements fast, and others one by one.
   if (product.m.size == 1 && product.n.size == 1 && product.k.size > 1)
     return product.k.*stride_of(factor) == matrices.a.element();
+  if (factor == Factor::b && product.windows) return true;
   return (factor == Factor::a ? matrices.a : matrices.b).in_place(kAnyStream).has_value();
+}
+
+bool needs_window_copies(const Contraction& product, const TargetTraits& target) {
+  if (!product.windows) return false;
+  const auto result = Matrices(product).result.in_place(kAnyStream);
+  return !target.streams || !result || result->mode != Mode::rows;
+}
+
+int64_t copy_windows(int16_t workspace, Contraction& product, Stage& stage) {
+  const WindowWords& words = *product.windows;
+  stage.clear();
+  stage.global_count = product.global_count;
+  StageAccess from{.global = product.b, .dtype = product.source};
+  StageAccess to{.global = workspace, .dtype = product.source};
+  const auto add = [&](int64_t size, int64_t stride) {
+    if (size == 1) return;
+    from.strides[stage.rank] = stride;
+    stage.sizes[stage.rank++] = size;
+  };
+  for (int d = 0; d < product.batch_rank; ++d) {
+    if (product.batch[d].b != 0) add(product.batch[d].size, product.batch[d].b);
+  }
+  add(product.k.size / words.elements(), words.channel_stride);
+  for (const WindowAxis& axis : words.axes) add(axis.window, axis.dilation * axis.stride);
+  for (const WindowAxis& axis : words.axes) {
+    DVM_CHECK(axis.before == 0, "windows that are copied reach beyond their array");
+    add(axis.positions, axis.step * axis.stride);
+  }
+  if (stage.rank == 0) stage.sizes[stage.rank++] = 1;
+  const int64_t element = core::byte_size(product.source);
+  int64_t bytes = element;
+  for (int d = stage.rank - 1; d >= 0; --d) {
+    to.strides[d] = bytes;
+    bytes *= stage.sizes[d];
+    from.span |= dim_bit(d);
+  }
+  to.span = from.span;
+  const int16_t value = stage.add_value({.kind = StageValue::Kind::global,
+                                         .dtype = product.source,
+                                         .span = from.span,
+                                         .index = stage.add_access(from)});
+  stage.outputs[stage.output_count++] = {value, stage.add_access(to)};
+  merge_dims(stage);
+
+  product.b = workspace;
+  product.windows.reset();
+  product.n.b = product.n.size == 1 ? 0 : element;
+  product.k.b = product.k.size == 1 ? 0 : element * product.n.size;
+  int64_t next = element * product.n.size * product.k.size;
+  for (int d = product.batch_rank - 1; d >= 0; --d) {
+    if (product.batch[d].b == 0) continue;
+    product.batch[d].b = next;
+    next *= product.batch[d].size;
+  }
+  return bytes;
 }
 
 bool needs_factor_copies(const Contraction& product, const TargetTraits& target) {
@@ -34,7 +90,7 @@ bool needs_factor_copies(const Contraction& product, const TargetTraits& target)
 }
 
 bool is_square(const Contraction& product) {
-  if (product.a != product.b || product.m.size != product.n.size) return false;
+  if (product.windows || product.a != product.b || product.m.size != product.n.size) return false;
   if (product.m.a != product.n.b || product.k.a != product.k.b) return false;
   for (int d = 0; d < product.batch_rank; ++d) {
     if (product.batch[d].a != product.batch[d].b) return false;

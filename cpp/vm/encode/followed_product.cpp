@@ -6,6 +6,7 @@
 #include "vm/encode/cube_program.h"
 #include "vm/encode/emit.h"
 #include "vm/encode/encode_scratch.h"
+#include "vm/encode/factor_copy.h"
 #include "vm/encode/product_program.h"
 #include "vm/isa/reduce_source.h"
 #include "vm/target/core_timing.h"
@@ -49,6 +50,7 @@ class FollowedEncoder {
 
   bool run(Contraction product) {
     if (product.is_empty() || product.k.size == 0) return false;
+    if (needs_window_copies(product, target_)) return false;
     if (follows_ && !reduces_rows({scratch_.uncut, dims_}, product)) return false;
     if (!has_cube(target_)) return run_in_place(product);
     return !makes_ && run_by_cube(product);

@@ -119,9 +119,15 @@ class ProductEncoder {
     const Operand result = stream(builder, product_.result, &ContractionDim::result, false);
     const Operand a = stream(builder, product_.a, &ContractionDim::a, false);
     const Operand b = stream(builder, product_.b, &ContractionDim::b, false);
-    const Operand operands[] = {*matrices_.result.in_place(result), *matrices_.a.in_place(a),
-                                product_.packed_column != 0 ? packed(b) : *matrices_.b.in_place(b)};
-    builder.append(fixed, operands, {}, {}, {tails, count});
+    const Operand left = *matrices_.a.in_place(a), sums = *matrices_.result.in_place(result);
+    if (product_.windows) {
+      const Operand operands[] = {sums, left, {.mode = Mode::windows, .index = b.index}};
+      builder.append_product(fixed, operands, *product_.windows, {}, {tails, count});
+    } else {
+      const bool is_packed = product_.packed_column != 0;
+      const Operand operands[] = {sums, left, is_packed ? packed(b) : *matrices_.b.in_place(b)};
+      builder.append(fixed, operands, {}, {}, {tails, count});
+    }
   }
 
   Operand packed(const Operand& stream) const {

@@ -41,8 +41,8 @@ class CacheTiler {
                      ? kTileColumnsOfFew
                      : kTileColumns),
         matrices_(product.batches()) {
-    // A grid has room for one dim more.
-    if (product.batch_rank + 3 <= kMaxRank) {
+    // A grid has room for one dim more. Windows are not cut along k.
+    if (product.batch_rank + 3 <= kMaxRank && !product.windows) {
       // Of the smallest tiles.
       const int64_t side = std::max(std::min(m_, rows_), std::min(n_, columns_));
       k_ = std::min(part_along_k(rates_.by_tiles ? 16 : 1), kMaxTileElements / side);
@@ -163,12 +163,13 @@ std::optional<Operand> Matrix::in_place(const Operand& stream) const {
 Matrices::Matrices(const Contraction& of)
     : a{of.m.size, of.k.size, of.m.a, of.k.a, of.source},
       b{of.k.size, of.n.size, of.k.b, of.n.b, of.source},
-      result{of.m.size, of.n.size, of.m.result, of.n.result, of.dtype} {}
+      result{of.m.size, of.n.size, of.m.result, of.n.result, of.dtype},
+      has_windows(of.windows.has_value()) {}
 
 bool Matrices::are_in_place(const TargetTraits& target) const {
   const Operand any{.mode = Mode::stream};
   const auto written = result.in_place(any);
-  return target.streams && a.in_place(any) && b.in_place(any) && written &&
+  return target.streams && a.in_place(any) && (has_windows || b.in_place(any)) && written &&
          written->mode == Mode::rows;
 }
 
@@ -181,8 +182,8 @@ bool reads_packed(const Contraction& product, const ProductTiling& tiling,
                   const TargetTraits& target) {
   const bool moves = std::any_of(product.batch, product.batch + product.batch_rank,
                                  [](const ContractionDim& dim) { return dim.b != 0; });
-  return tiling.m > kFewRows && tiling.n > kFewRows && tiling.k == product.k.size && !moves &&
-         Matrices(product).are_in_place(target);
+  return !product.windows && tiling.m > kFewRows && tiling.n > kFewRows &&
+         tiling.k == product.k.size && !moves && Matrices(product).are_in_place(target);
 }
 
 std::optional<ProductTiling> tile_followed_product(const Contraction& product, bool whole_rows,

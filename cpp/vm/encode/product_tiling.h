@@ -28,6 +28,7 @@ struct Matrices {
   bool are_in_place(const TargetTraits& target) const;
 
   Matrix a, b, result;
+  bool has_windows;  // instead of b
 };
 
 // Tiles of the result of m by n elements, in steps of k. Where an instruction computes a tile, each

@@ -151,7 +151,7 @@ constexpr bool is_extreme(Insn insn) { return is_reduction(insn) && !accumulates
 // Where an operand lies: in a slot, in the scalar pool, or in a stream, whose elements are one run
 // of memory; or else `rows`, each a run, which lie apart. Chains read rows of theirs so, sequential
 // reductions rows of N elements. Matrices of products may also lie column by column, or `packed`
-// (cpu/matmul): panels of columns, which a target lays out in its own way.
+// (cpu/matmul): panels of columns, which a target lays out in its own way; or be `windows` of x.
 enum class Mode : uint8_t {
 #define DVM_MODE(name) name,
 #include "vm/isa/modes.def"
@@ -252,6 +252,42 @@ struct AttentionWords {
 };
 static_assert(sizeof(AttentionWords) == 32);
 
+// Along one axis that the windows of a product move along (Mode::windows): position i has element k
+// of its window at i * step + k * dilation - before. What is not in [0, size) is zero.
+struct WindowAxis {
+  int64_t positions = 1, window = 1, size = 1;
+  int64_t stride = 0;  // bytes from element to element
+  int64_t step = 1, dilation = 1, before = 0;
+  bool operator==(const WindowAxis&) const = default;
+};
+// How the right matrix lies: its rows are channels and in each the elements of a window, its
+// columns positions, the last axis fastest in both. Columns are counted from the first tile along
+// the innermost dimension of the grid.
+struct WindowWords {
+  static constexpr int kAxes = 3;
+  int64_t channel_stride = 0;  // bytes
+  WindowAxis axes[kAxes];
+  int64_t elements() const { return axes[0].window * axes[1].window * axes[2].window; }
+  int64_t positions() const { return axes[0].positions * axes[1].positions * axes[2].positions; }
+  bool operator==(const WindowWords&) const = default;
+};
+static_assert(sizeof(WindowWords) == 176);
+// Bytes to an element of that matrix; none where it is zero.
+constexpr std::optional<int64_t> window_offset(const WindowWords& words, int64_t row,
+                                               int64_t column) {
+  int64_t offset = 0;
+  for (int d = WindowWords::kAxes; d-- > 0;) {
+    const WindowAxis& axis = words.axes[d];
+    const int64_t at =
+        column % axis.positions * axis.step + row % axis.window * axis.dilation - axis.before;
+    if (at < 0 || at >= axis.size) return std::nullopt;
+    offset += at * axis.stride;
+    row /= axis.window;
+    column /= axis.positions;
+  }
+  return offset + row * words.channel_stride;
+}
+
 enum class Split : uint8_t { none, m, size, n };
 
 // The axes along which tiles and steps are counted: the grid's dimensions from the innermost one
@@ -315,6 +351,12 @@ struct Instruction {
   const AttentionWords& attention() const {
     return *reinterpret_cast<const AttentionWords*>(operands() + operand_count());
   }
+  bool has_windows() const {
+    return info(insn).format == Format::matrix && operands()[2].mode == Mode::windows;
+  }
+  const WindowWords& windows() const {
+    return *reinterpret_cast<const WindowWords*>(operands() + operand_count());
+  }
   // Nothing but a chain has any.
   std::span<const MicroOp> micro_ops() const {
     return {reinterpret_cast<const MicroOp*>(operands() + aux), steps};
@@ -324,6 +366,7 @@ struct Instruction {
     const void* begin = view_dims().data() + view_dims().size();
     if (is_chain()) begin = micro_ops().data() + steps;
     if (is_attention()) begin = &attention() + 1;
+    if (has_windows()) begin = &windows() + 1;
     return {static_cast<const Tail*>(begin), tails};
   }
   // Waits first, then sets, then what a loop carries.

@@ -106,6 +106,14 @@ const Instruction& ProgramBuilder::append_attention(Instruction fixed,
   return append_words(fixed, operands, std::as_bytes(std::span(&words, 1)), tails, syncs);
 }
 
+const Instruction& ProgramBuilder::append_product(Instruction fixed,
+                                                  std::span<const Operand> operands,
+                                                  const WindowWords& words,
+                                                  std::span<const Sync> syncs,
+                                                  std::span<const Tail> tails) {
+  return append_words(fixed, operands, std::as_bytes(std::span(&words, 1)), tails, syncs);
+}
+
 const Instruction& ProgramBuilder::append_chain(Instruction fixed,
                                                 std::span<const Operand> operands,
                                                 std::span<const MicroOp> steps,

@@ -54,6 +54,10 @@ class ProgramBuilder {
   const Instruction& append_attention(Instruction fixed, std::span<const Operand> operands,
                                       const AttentionWords& words, std::span<const Sync> syncs = {},
                                       std::span<const Tail> tails = {});
+  // The same of a product of windows.
+  const Instruction& append_product(Instruction fixed, std::span<const Operand> operands,
+                                    const WindowWords& words, std::span<const Sync> syncs = {},
+                                    std::span<const Tail> tails = {});
   // The same of a chain, which has no view dims; `aux` and `steps` are filled in too.
   const Instruction& append_chain(Instruction fixed, std::span<const Operand> operands,
                                   std::span<const MicroOp> steps, std::span<const Sync> syncs = {},

@@ -295,6 +295,7 @@ template <typename Core>
     const bool attends = is_attention(kInsnFormats[static_cast<size_t>(insn.insn)]);
     args.adds = (insn.insn == Insn::matmul || attends) &&
                 (aux.always || (aux.loop && cursor.step(*aux.loop) != 0));
+    args.first_column = cursor.innermost() * insn.n;
     if (attends) place_attention(insn, aux.loop, cursor, tile, args);
   }
   if (args.row_stride && reduces_rows_in_lanes(insn)) [[unlikely]] {

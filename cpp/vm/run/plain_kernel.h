@@ -89,12 +89,24 @@ struct PlainMatrix {
       : data(begin), strides(matrix_strides(operand, columns, sizeof(T))) {}
   PlainMatrix(const TileArgs& args, int operand, std::byte* begin)
       : PlainMatrix(args.insn->operands()[operand],
-                    matrix_size(operand, {args.m, args.size, args.n}).columns, begin) {}
+                    matrix_size(operand, {args.m, args.size, args.n}).columns, begin) {
+    if (operand != 2 || !args.insn->has_windows()) return;
+    windows = &args.insn->windows();
+    first_column = args.first_column;
+  }
   T& operator()(int64_t row, int64_t column) const {
+    if (windows != nullptr) return in_window(row, column);
     return *reinterpret_cast<T*>(data + row * strides.row + column * strides.column);
+  }
+  T& in_window(int64_t row, int64_t column) const {
+    static T zero{};
+    const auto offset = window_offset(*windows, row, first_column + column);
+    return offset ? *reinterpret_cast<T*>(data + *offset) : zero;
   }
   std::byte* data;
   MatrixStrides strides;
+  const WindowWords* windows = nullptr;
+  int64_t first_column = 0;
 };
 
 // Products of matrices, element by element and in the order of k.

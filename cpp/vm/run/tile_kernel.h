@@ -20,6 +20,7 @@ struct TileArgs {
   // Of products of matrices, attentions and gathers alone:
   bool adds;                // to what dst holds
   const Instruction* insn;  // how matrices lie; the extents of tiles that are no tails
+  int64_t first_column;     // of windows: that of the tile among all
   // Of attentions: what they have besides, the dtype of q, k and v, and where the tile is.
   const AttentionWords* attention;
   int64_t last;        // row i of the tile sees rows of k of this step up to i + last

@@ -29,6 +29,7 @@ struct InstructionParser::Parsed {
   std::vector<ViewDim> view_dims;
   std::vector<MicroOp> steps;
   AttentionWords attention;
+  WindowWords windows;
   std::vector<Tail> tails;
   std::vector<Sync> syncs;
   std::vector<std::string_view> attributes;  // names given so far
@@ -40,6 +41,10 @@ struct InstructionParser::Parsed {
   bool memory() const { return is_transfer(row().format); }
   bool multiplies() const { return row().format == Format::matrix || is_attention(row().format); }
   ExtentKind extents() const { return info(row().format).extents; }
+  bool has_windows() const {
+    return row().format == Format::matrix && operands.size() == 3 &&
+           operands[2].mode == Mode::windows;
+  }
   bool has(std::string_view attribute) const {
     return std::ranges::find(attributes, attribute) != attributes.end();
   }
@@ -226,6 +231,7 @@ void InstructionParser::parse_operand(Parsed& insn) {
       in_.error("there is no global g" + std::to_string(op.global));
     }
     if (in_.take("+") || in_.next_is("-")) op.offset = in_.integer(INT64_MIN, INT64_MAX);
+    if (in_.take_word(to_string(Mode::windows))) op.mode = Mode::windows;
     for (int mode = 0; mode < kModeCount; ++mode) {
       if (!has_stride(static_cast<Mode>(mode))) continue;
       if (!in_.take_word(to_string(static_cast<Mode>(mode)))) continue;
@@ -281,6 +287,10 @@ void InstructionParser::parse_attribute(Parsed& insn) {
   } else if (name == "last" && is_attention(format)) {
     insn.attention.causal = 1;
     insn.attention.last = in_.integer(-kMaxViewBytes, kMaxViewBytes);
+  } else if (name == "channel_stride" && insn.has_windows()) {
+    insn.windows.channel_stride = in_.integer(-kMaxViewBytes, kMaxViewBytes);
+  } else if (name == "windows" && insn.has_windows()) {
+    parse_windows(insn.windows);
   } else if (name == "adds" && insn.multiplies()) {
     MatrixAux aux = MatrixAux::of(insn.fixed.dtype, insn.fixed.aux);
     aux.always = in_.next_is_word();
@@ -373,6 +383,19 @@ void InstructionParser::parse_view(Parsed& insn) {
   check_elements(extents);
 }
 
+void InstructionParser::parse_windows(WindowWords& words) {
+  for (int d = 0; d < WindowWords::kAxes; ++d) {
+    if (d != 0) in_.expect(",");
+    WindowAxis& axis = words.axes[d];
+    int64_t* const numbers[] = {&axis.positions, &axis.window,   &axis.size,  &axis.stride,
+                                &axis.step,      &axis.dilation, &axis.before};
+    for (int64_t* const to : numbers) {
+      if (to != numbers[0]) in_.expect(":");
+      *to = in_.integer(-kMaxViewBytes, kMaxViewBytes);
+    }
+  }
+}
+
 uint8_t InstructionParser::parse_place() {
   const std::string_view text = in_.word("a place");
   const auto place = place_from_listing(text);
@@ -431,15 +454,17 @@ int64_t InstructionParser::elements(int64_t bytes, DType dtype) const {
 
 // Turns sizes into elements, and settles what the listing leaves unsaid.
 void InstructionParser::settle_sizes(Parsed& insn) {
-  for (auto [needed, attribute] : {std::pair(insn.extents() == ExtentKind::view, "view"),
-                                   std::pair(insn.row().format == Format::compare, "cmp_type"),
-                                   std::pair(insn.row().format == Format::reduce, "order"),
-                                   std::pair(insn.fixed.is_loop(), "body"),
-                                   std::pair(insn.row().format == Format::gather, "index"),
-                                   std::pair(insn.fixed.is_chain(), "steps"),
-                                   std::pair(is_attention(insn.row().format), "depth"),
-                                   std::pair(is_attention(insn.row().format), "scale"),
-                                   std::pair(insn.fixed.insn == Insn::attend_masked, "fill")}) {
+  for (auto [needed, attribute] :
+       {std::pair(insn.extents() == ExtentKind::view, "view"),
+        std::pair(insn.row().format == Format::compare, "cmp_type"),
+        std::pair(insn.row().format == Format::reduce, "order"),
+        std::pair(insn.fixed.is_loop(), "body"),
+        std::pair(insn.row().format == Format::gather, "index"),
+        std::pair(insn.fixed.is_chain(), "steps"), std::pair(insn.has_windows(), "channel_stride"),
+        std::pair(insn.has_windows(), "windows"),
+        std::pair(is_attention(insn.row().format), "depth"),
+        std::pair(is_attention(insn.row().format), "scale"),
+        std::pair(insn.fixed.insn == Insn::attend_masked, "fill")}) {
     if (needed && !insn.has(attribute)) in_.error(std::string(attribute) + " is missing");
   }
   if (insn.memory()) {
@@ -485,6 +510,8 @@ void InstructionParser::enter(const Parsed& insn) {
     if (insn.fixed.is_attention())
       return builder_.append_attention(insn.fixed, operands, insn.attention, insn.syncs,
                                        insn.tails);
+    if (insn.has_windows())
+      return builder_.append_product(insn.fixed, operands, insn.windows, insn.syncs, insn.tails);
     return builder_.append(insn.fixed, operands, insn.syncs, insn.view_dims, insn.tails);
   };
   const Instruction& done = append();

@@ -31,6 +31,7 @@ class InstructionParser {
   void parse_tails(Parsed& insn);
   int parse_axis();
   void parse_view(Parsed& insn);
+  void parse_windows(WindowWords& words);
   void parse_steps(Parsed& insn);
   uint8_t parse_place();
   void parse_syncs(Parsed& insn);

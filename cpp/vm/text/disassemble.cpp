@@ -135,11 +135,13 @@ class Printer {
       case Mode::stream:
       case Mode::rows:
       case Mode::columns:
-      case Mode::packed: {
+      case Mode::packed:
+      case Mode::windows: {
         const Stream& stream = program_.stream(op.index);
         out_ += "g" + number(stream.global);
         if (stream.offset > 0) out_ += "+";
         if (stream.offset != 0) out_ += number(stream.offset);
+        if (op.mode == Mode::windows) out_ += " windows";
         if (has_stride(op.mode)) {
           out_ += " " + std::string(to_string(op.mode)) + " " + number(op.offset);
         }
@@ -176,6 +178,7 @@ class Printer {
     }
     if (insn.is_loop()) attribute("body", number(body_instructions(insn)));
     if (is_attention(row.format)) list_attention(insn);
+    if (insn.has_windows()) list_windows(insn.windows());
     if (row.format == Format::matrix || is_attention(row.format)) {
       const MatrixAux aux = MatrixAux::of(insn.dtype, insn.aux);
       if (aux.loop) attribute("adds", number(*aux.loop));
@@ -199,6 +202,17 @@ class Printer {
     attribute("scale", real(words.scale));
     if (insn.insn == Insn::attend_masked) attribute("fill", real(words.fill));
     if (words.causal != 0) attribute("last", number(words.last));
+  }
+
+  void list_windows(const WindowWords& words) {
+    attribute("channel_stride", number(words.channel_stride));
+    attribute("windows", join(words.axes, [](const WindowAxis& axis) {
+                const int64_t numbers[] = {axis.positions, axis.window,   axis.size,  axis.stride,
+                                           axis.step,      axis.dilation, axis.before};
+                std::string text;
+                for (const int64_t n : numbers) text += (text.empty() ? "" : ":") + number(n);
+                return text;
+              }));
   }
 
   static int64_t body_instructions(const Instruction& loop) {

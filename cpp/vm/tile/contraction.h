@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "vm/tile/bind.h"
@@ -26,6 +27,9 @@ struct Contraction {
   int batch_rank = 0;
   ContractionDim batch[kMaxRank] = {};
   ContractionDim m = {}, n = {}, k = {};
+  // Where the columns of b are windows, which no stride leads from one to the next of: `n.b` and
+  // `k.b` are 0.
+  std::optional<WindowWords> windows = {};
   int64_t packed_column = 0;  // bytes of a column of b, where it is packed and `n.b` is no stride
   // Bytes of the result, or of rows of a, where those of every tile lie in the same place; 0: in
   // memory, each in its own.

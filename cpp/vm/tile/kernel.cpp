@@ -213,6 +213,7 @@ class Preparer {
                            .dtype = node.type.dtype,
                            .index = static_cast<int16_t>(kernel_.scalar_count++)});
       case Op::matmul:
+      case Op::convolve:
         return add_product(node);
       case Op::attention:
         return add_attention(node);
@@ -281,12 +282,24 @@ class Preparer {
     return product_;
   }
 
+  static std::optional<KernelWindows> windows_of(const Node& node) {
+    if (node.op != Op::convolve) return std::nullopt;
+    KernelWindows made{.axes = static_cast<int>(node.attrs.window.size())};
+    const int first = core::kMaxWindowRank - made.axes;
+    std::ranges::copy(node.attrs.window, made.window + first);
+    std::ranges::copy(node.attrs.steps, made.steps + first);
+    std::ranges::copy(node.attrs.dilations, made.dilations + first);
+    std::copy_n(node.attrs.padding.begin(), made.axes, made.before + first);
+    return made;
+  }
+
   // Where its result lies is settled when all operands are known.
   int16_t add_product(const Node& node) {
     check_first(node);
     const core::Value a = factor(node.inputs[0]), b = factor(node.inputs[1]);
     const DType sums = core::computes_in(node.type.dtype);
-    const bool makes = a == node.inputs[0] && insn_of(graph_.node(a).op).has_value();
+    const bool makes =
+        node.op == Op::matmul && a == node.inputs[0] && insn_of(graph_.node(a).op).has_value();
     if (makes) factor_ = a;
     kernel_.product = {.a = makes ? kMadeFactor : operand_of(a),
                        .b = operand_of(b),
@@ -295,7 +308,8 @@ class Preparer {
                        .precision = node.attrs.precision,
                        .a_shape = aligned(graph_.type(a).shape),
                        .b_shape = aligned(graph_.type(b).shape),
-                       .shape = aligned(node.type.shape)};
+                       .shape = aligned(node.type.shape),
+                       .windows = windows_of(node)};
     product_ = add_value(
         {.kind = KernelValue::Kind::input, .dtype = sums, .shape = shape_index(node.type.shape)});
     if (sums == node.type.dtype) return product_;

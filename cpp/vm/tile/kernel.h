@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "core/graph/graph.h"
 #include "core/graph/region.h"
 #include "core/graph/region_budget.h"
 #include "vm/isa/program.h"
@@ -61,15 +62,29 @@ struct KernelScalar {
   Scalar value = {};  // literal
 };
 
-// A product of matrices (op matmul), which a Region computes out of two of its inputs, or of a left
-// factor that it makes (kMadeFactor), and before all else. Shapes are aligned to the Region's rank;
-// a factor of which there are fewer matrices than of the result has a size of 1 there.
+// Of a convolution: how its windows lie in its right operand, x, whose last `axes` axes they move
+// along. Axes that there are not come first, and have one element.
+struct KernelWindows {
+  int axes = 0;
+  int64_t window[core::kMaxWindowRank] = {1, 1, 1}, steps[core::kMaxWindowRank] = {1, 1, 1},
+          dilations[core::kMaxWindowRank] = {1, 1, 1}, before[core::kMaxWindowRank] = {};
+  bool operator==(const KernelWindows&) const = default;
+};
+
+// A product of matrices (op matmul) or a convolution, which a Region computes out of two of its
+// inputs, or of a left factor that it makes (kMadeFactor), and before all else. Shapes are aligned
+// to the Region's rank; a factor of which there are fewer matrices than of the result has a size of
+// 1 there.
 struct KernelProduct {
   int16_t a = -1, b = -1, result = -1;  // operands, the Region's or what is kept
   DType dtype = DType::f32;             // of the result: that in which products are added up
   DType source = DType::f32;
   core::Precision precision = core::Precision::highest;  // of factors of f32
   KernelShape a_shape = {}, b_shape = {}, shape = {};
+  std::optional<KernelWindows> windows;
+
+  // The last axes of the result: those of its rows stand before them.
+  int column_axes() const { return windows ? windows->axes : 1; }
 };
 
 // An attention, in the place of a product. A dim of k, v or the mask that has a size of 1 where the

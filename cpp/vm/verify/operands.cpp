@@ -64,6 +64,7 @@ void TileVerifier::check_operand(const Instruction& insn, int operand) {
     case Mode::rows:
     case Mode::columns:
     case Mode::packed:
+    case Mode::windows:
       legal = must_stream(row, operand) || (target_.streams && may_stream(row));
       break;
     case Mode::scalar:
@@ -107,6 +108,8 @@ void TileVerifier::check_operand(const Instruction& insn, int operand) {
   }
   if (op.mode == Mode::packed && (operand != 2 || row.format != Format::matrix))
     fail(name + " is packed, which only b of a product is");
+  if (op.mode == Mode::windows && (operand != 2 || row.format != Format::matrix))
+    fail(name + " is windows, which only b of a product is");
   if (op.mode == Mode::slot) {
     check_space(insn, operand);
     check_slot(insn, operand);
@@ -236,6 +239,11 @@ void TileVerifier::check_stream_alignment(const Instruction& insn, int operand) 
     for (const ViewDim& dim : insn.view_dims()) aligned = aligned && dim.stride % element == 0;
   }
   const Operand& lies = insn.operands()[operand];
+  if (lies.mode == Mode::windows) {
+    aligned = aligned && insn.windows().channel_stride % element == 0;
+    for (const WindowAxis& axis : insn.windows().axes)
+      aligned = aligned && axis.stride % element == 0;
+  }
   aligned = aligned && (!has_stride(lies.mode) || lies.offset % element == 0);
   if (!aligned) {
     fail("stream of operand " + number(operand) + " is not aligned to its elements of " +
@@ -243,9 +251,22 @@ void TileVerifier::check_stream_alignment(const Instruction& insn, int operand) 
   }
 }
 
+// All of x, for which of it a tile reads depends on where the tile is.
+TileVerifier::Range TileVerifier::window_footprint(const Instruction& insn) const {
+  const WindowWords& words = insn.windows();
+  Range range = {0, core::byte_size(operand_dtype(insn, 2))};
+  const auto repeat = [&](int64_t count, int64_t stride) {
+    (stride < 0 ? range.low : range.high) += (count - 1) * stride;
+  };
+  repeat(insn.size / words.elements(), words.channel_stride);
+  for (const WindowAxis& axis : words.axes) repeat(axis.size, axis.stride);
+  return range;
+}
+
 TileVerifier::Range TileVerifier::footprint(const Instruction& insn, int operand, Ends ends) const {
   const int64_t element = core::byte_size(operand_dtype(insn, operand));
   const Operand& lies = insn.operands()[operand];
+  if (lies.mode == Mode::windows) return window_footprint(insn);
   if (has_matrices(insn) && has_stride(lies.mode)) {
     const MatrixSize size = matrix_size(insn, operand, extents(insn, ends));
     if (lies.mode == Mode::packed) return {0, packed_columns(size.columns) * lies.offset};

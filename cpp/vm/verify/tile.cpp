@@ -23,6 +23,16 @@ void TileVerifier::fail(const std::string& message) const {
              "instruction " + number(index_) + insn_name_ + ": " + message);
 }
 
+namespace {
+
+// Of an instruction whose operands may not all be there.
+bool has_windows(const Instruction& insn, std::span<const uint64_t> rest) {
+  constexpr size_t kLeast = sizeof(Instruction) / 8 + 3;
+  return rest.size() >= kLeast && insn.has_windows();
+}
+
+}  // namespace
+
 size_t TileVerifier::step(std::span<const uint64_t> rest) {
   ++index_;
   insn_name_.clear();
@@ -38,7 +48,8 @@ size_t TileVerifier::step(std::span<const uint64_t> rest) {
   insn_name_ = " (" + std::string(row.name) + ")";
   const size_t length = kFixedWords + static_cast<size_t>(insn.operand_count()) +
                         (insn.is_view() ? 2 * size_t{insn.aux} : 0) +
-                        (insn.is_attention() ? sizeof(AttentionWords) / 8 : 0) + insn.steps +
+                        (insn.is_attention() ? sizeof(AttentionWords) / 8 : 0) +
+                        (has_windows(insn, rest) ? sizeof(WindowWords) / 8 : 0) + insn.steps +
                         insn.tails + insn.syncs;
   pipes_ |= bit(row.pipe);
   if (insn.words != length || length > rest.size()) {
@@ -52,6 +63,7 @@ size_t TileVerifier::step(std::span<const uint64_t> rest) {
   }
   check_extents(insn);
   check_tails(insn);
+  if (insn.has_windows()) check_windows(insn);
   const int operands = insn.operand_count();
   for (int k = 0; k < operands; ++k) check_operand(insn, k);
   for (int k = 0; k < operands; ++k) {
@@ -186,6 +198,34 @@ void TileVerifier::check_matrix(const Instruction& insn) const {
     fail("makes no " + std::string(core::to_string(insn.dtype)) + " of products of " +
          std::string(core::to_string(aux.source)));
   }
+}
+
+// That no sum of strides overflows, and that there are whole windows.
+void TileVerifier::check_windows(const Instruction& insn) const {
+  constexpr int64_t kMost = kMaxTileElements;
+  const WindowWords& words = insn.windows();
+  const auto check = [&](int64_t number, int64_t least) {
+    if (number < least || number > kMost)
+      fail("windows have a " + std::to_string(number) + " outside [" + std::to_string(least) +
+           ", " + std::to_string(kMost) + "]");
+  };
+  const auto check_stride = [&](int64_t stride, int64_t extent) {
+    const int64_t most = kMaxViewBytes / extent;
+    if (stride < -most || stride > most)
+      fail("windows step by " + number(stride) + " bytes, which exceeds " + number(kMaxViewBytes));
+  };
+  int64_t elements = 1;
+  for (const WindowAxis& axis : words.axes) {
+    for (const int64_t extent : {axis.positions, axis.window, axis.size, axis.step, axis.dilation})
+      check(extent, 1);
+    check(axis.before, 0);
+    check_stride(axis.stride, axis.size);
+    if (elements > kMost / axis.window) fail("windows of too many elements");
+    elements *= axis.window;
+  }
+  if (insn.size % elements != 0)
+    fail(number(insn.size) + " rows are not whole windows of " + number(elements) + " elements");
+  check_stride(words.channel_stride, insn.size / elements);
 }
 
 void TileVerifier::check_attention(const Instruction& insn) const {

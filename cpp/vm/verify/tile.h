@@ -46,6 +46,7 @@ class TileVerifier {
   void check_tail(const Instruction& insn, const Tail& tail) const;
   void check_matrix(const Instruction& insn) const;
   void check_attention(const Instruction& insn) const;
+  void check_windows(const Instruction& insn) const;
   void open_loop(const Instruction& insn, size_t length, size_t rest);
   void close_loops();
   bool is_open(int loop) const;
@@ -77,6 +78,7 @@ class TileVerifier {
 
   int64_t operand_bytes(const Instruction& insn, int operand) const;
   Range slot_range(const Instruction& insn, int operand) const;
+  Range window_footprint(const Instruction& insn) const;
   Range footprint(const Instruction& insn, int operand, Ends ends) const;
   // The bytes from the first element on that an operand touches all of.
   int64_t unbroken(const Instruction& insn, int operand, Ends ends) const;

@@ -223,5 +223,21 @@ class Builder:
         """Products of matrices in one dtype, added up in f32 where they are halves."""
         return self.wrap(self.graph.matmul(a.node, b.node, a.dtype))
 
+    def convolve(
+        self,
+        weights: Tensor,
+        x: Tensor,
+        dtype: str,
+        window: Sequence[int],
+        steps: Sequence[int],
+        dilations: Sequence[int],
+        padding: Sequence[int],
+    ) -> Tensor:
+        """Products of matrices with windows of an array; padding before all axes, then behind."""
+        node = self.graph.convolve(
+            weights.node, x.node, dtype, list(window), list(steps), list(dilations), list(padding)
+        )
+        return self.wrap(node)
+
     def along(self, op: str, tensors: Sequence[Tensor], axis: int, with_op: str = "") -> Tensor:
         return self.wrap(self.graph.along(op, [t.node for t in tensors], axis, with_op))

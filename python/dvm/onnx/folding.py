@@ -14,7 +14,8 @@ from dvm.onnx.values import DTYPES, NUMPY, Known, Value, known, sizes_of
 
 #: what gives another value each time, or is no function of arrays
 _NEVER = """
-    Shape Size Range RandomNormal RandomNormalLike RandomUniform RandomUniformLike Multinomial Bernoulli Dropout
+    Shape Size Range
+RandomNormal RandomNormalLike RandomUniform RandomUniformLike Multinomial Bernoulli Dropout
     If Loop Scan SequenceMap Constant ConstantOfShape Expand Tile EyeLike Optional
     OptionalGetElement OptionalHasElement SequenceConstruct ConcatFromSequence SplitToSequence
     SequenceAt SequenceEmpty SequenceErase SequenceInsert SequenceLength NonMaxSuppression

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from dvm.torch import indexing, losses, norms, pointwise, products, reductions, shapes
+from dvm.torch import convolutions, indexing, losses, norms, pointwise, products, reductions, shapes
 
 KINDS = ("compiled", "library", "fallback")
 
@@ -185,6 +185,11 @@ def _rows() -> list[Row]:
         row("aten.mv.default", products.mv, "integers"),
         row("aten.dot.default", products.dot, "integers"),
         row("aten.addmm.default", products.addmm, "integers"),
+        row(
+            "aten.convolution.default",
+            convolutions.convolution,
+            "transposed ones; channels last; one channel of each group; without a batch",
+        ),
         row("aten.baddbmm.default", products.addmm, "integers"),
         row("aten.linear.default", products.linear, "integers"),
         row(
@@ -235,7 +240,7 @@ LIBRARY = """
 _adaptive_avg_pool2d.default _adaptive_avg_pool2d_backward.default _embedding_bag.default
 _embedding_bag_backward.default _grouped_mm.default as_strided.default avg_pool1d.default
 avg_pool2d.default avg_pool2d_backward.default bernoulli.default bernoulli.p col2im.default
-convolution.default convolution_backward.default grid_sampler_2d.default histc.default
+convolution_backward.default grid_sampler_2d.default histc.default
 im2col.default linspace.default max_pool2d_with_indices.default
 max_pool2d_with_indices_backward.default mkldnn_rnn_layer.default multinomial.default
 native_dropout.default native_group_norm_backward.default normal_functional.default rand.default

@@ -64,6 +64,7 @@ class Builder(building.Builder):
 
     expected: the types that torch inferred for the results of the op, tensors without a node.
     used: which of those results something takes.
+    examples: torch's examples of those results.
     has_exact_products: whether products of matrices round no factors, and cost no more than sums of
         elementwise products.
     """
@@ -74,6 +75,7 @@ class Builder(building.Builder):
         self.has_exact_products = has_exact_products
         self.expected: list[Tensor] = []
         self.used: frozenset[int] = frozenset()
+        self.examples: Sequence[Any] = ()
         self._repeats: dict[int, Sequence[int]] = {}  # axes along which arguments, turned, repeat
         self._factors: dict[int, tuple[Tensor, ...]] = {}  # what nodes are elementwise products of
 

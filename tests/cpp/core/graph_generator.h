@@ -347,7 +347,7 @@ class GraphGenerator {
       case 15:
       case 16:
         if (options_.attentions && random_.chance(60)) return attention();
-        if (options_.matrices) matmul();
+        if (options_.matrices) random_.chance(70) ? matmul() : convolve();
         return;
       case 17:
         if (options_.casts) graph_.cast(any_value(), random_.pick(options_.dtypes), loc());
@@ -499,6 +499,49 @@ class GraphGenerator {
       if (rank > 2) b = graph_.broadcast(b, shape, loc());
     }
     graph_.matmul(a, b, dtype, loc());
+  }
+
+  // Of integers, too.
+  void convolve() {
+    const Value x = any_value();
+    const Type type = graph_.type(x);
+    if (type.rank() < 2 || is_floating(type.dtype) || !gives_product(type.dtype, type.dtype))
+      return;
+    const int axes = 1 + static_cast<int>(random_.below(std::min(type.rank() - 1, kMaxWindowRank)));
+    const auto batches = static_cast<size_t>(type.rank() - 1 - axes);
+    if (batches + 1 + 2 * static_cast<size_t>(axes) > kMaxRank) return;
+    WindowForm form;
+    std::vector<int64_t> behind_each;
+    int64_t elements = 1;
+    for (int d = 0; d < axes; ++d) {
+      const int64_t window = 1 + random_.below(3), dilation = 1 + random_.below(2);
+      const int64_t before = random_.below(2), behind = random_.below(2);
+      if (value(type.shape[batches + 1 + static_cast<size_t>(d)]) + before + behind <
+          (window - 1) * dilation + 1)
+        return;
+      form.window.push_back(window);
+      form.dilations.push_back(dilation);
+      form.steps.push_back(1 + random_.below(3));
+      form.padding.push_back(before);
+      behind_each.push_back(behind);
+      elements *= window;
+    }
+    form.padding.insert(form.padding.end(), behind_each.begin(), behind_each.end());
+    Shape weights(type.shape.begin(), type.shape.begin() + static_cast<ptrdiff_t>(batches));
+    weights.push_back(random_dim());
+    weights.push_back(type.shape[batches] * graph_.dims().constant(elements));
+    if (!usable(weights)) return;
+    Value w = -1;
+    if (random_.chance(50)) {
+      w = of_type({type.dtype, weights});
+    } else {
+      w = of_type({type.dtype, {weights[batches], weights[batches + 1]}});
+      if (batches > 0) w = graph_.broadcast(w, weights, loc());
+    }
+    Shape result = type.shape;
+    result[batches] = weights[batches];
+    if (!usable(result)) return;
+    graph_.convolve(w, x, type.dtype, form, loc());
   }
 
   void attention() {

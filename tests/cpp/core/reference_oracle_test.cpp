@@ -138,7 +138,8 @@ class Oracle {
       case OpClass::reduce:
         return reduction(node, in(0), at);
       case OpClass::matrix:
-        return product(in(0), in(1), dtype, at);
+        return node.op == Op::convolve ? convolution(in(0), in(1), node, at)
+                                       : product(in(0), in(1), dtype, at);
       case OpClass::whole:
         return whole(node, at);
       default:
@@ -156,6 +157,31 @@ class Oracle {
     const double slack = library ? 2 * epsilon(dtype) * std::fabs(exact.d) + 0x1p-149 : 0;
     const Number result = exact.exact ? exact : rounded(dtype, exact);
     return {result, is_half(dtype) && library ? slack + 0x1p-24 : slack};
+  }
+
+  // Of integers.
+  static Expected convolution(const Array& w, const Array& x, const Node& node, const Index& at) {
+    const std::vector<int64_t>& window = node.attrs.window;
+    const size_t axes = window.size(), rows = at.size() - axes - 1;
+    Index weight(at.begin(), at.begin() + static_cast<ptrdiff_t>(rows) + 1);
+    weight.push_back(0);
+    Wide sum = 0;
+    for (; weight.back() < w.shape.back(); ++weight.back()) {
+      Index from = at;
+      int64_t rest = weight.back();
+      bool is_there = true;
+      for (size_t d = axes; d-- > 0; rest /= window[d]) {
+        int64_t& place = from[rows + 1 + d];
+        place = at[rows + 1 + d] * node.attrs.steps[d] +
+                rest % window[d] * node.attrs.dilations[d] - node.attrs.padding[d];
+        is_there = is_there && place >= 0 && place < x.shape[rows + 1 + d];
+      }
+      if (!is_there) continue;
+      from[rows] = rest;
+      const Wide term = rounded(DType::i64, {true, read(w, weight).i * read(x, from).i}).i;
+      sum = rounded(DType::i64, {true, sum + term}).i;
+    }
+    return {rounded(node.type.dtype, {true, sum})};
   }
 
  private:

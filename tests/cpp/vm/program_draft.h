@@ -32,6 +32,7 @@ struct ProgramDraft {
     std::vector<ViewDim> view_dims;
     std::vector<MicroOp> steps;
     AttentionWords attention = {};
+    WindowWords windows = {};
     std::vector<Tail> tails;
     std::vector<Sync> waits, sets, carries;
     std::vector<int> loops = {};  // around it, outermost first; of a loop, itself too
@@ -148,6 +149,7 @@ struct ProgramDraft {
   std::pair<int64_t, int64_t> touched(const Line& line, const Ref& ref, int64_t elements,
                                       DType dtype, Ends ends) const {
     const int64_t size = core::byte_size(dtype);
+    if (ref.mode == Mode::windows) return {0, x_bytes(line) + size};
     if (ref.row_stride) {
       const auto [m, extent, n] = extents_of(line, ends);
       const bool whole = line.fixed.insn == Insn::chain || reduces_lines(line.fixed);
@@ -165,6 +167,14 @@ struct ProgramDraft {
       high += std::max<int64_t>(0, (extent - 1) * dim.stride);
     }
     return {low, high};
+  }
+
+  // To the last element of what windows move in.
+  static int64_t x_bytes(const Line& line) {
+    const WindowWords& words = line.windows;
+    int64_t bytes = (line.fixed.size / words.elements() - 1) * words.channel_stride;
+    for (const WindowAxis& axis : words.axes) bytes += (axis.size - 1) * axis.stride;
+    return bytes;
   }
 
   // Whether what it reduces are lines of adjacent elements, which may lie apart.
@@ -192,9 +202,10 @@ struct ProgramDraft {
   }
 
   // A way through a new or known global, whose range grows to what every tile touches.
-  Ref make_stream(const Line& line, DType dtype, bool is_short, bool written) {
+  Ref make_stream(const Line& line, DType dtype, bool is_short, bool written,
+                  Mode mode = Mode::stream) {
     Ref ref;
-    ref.mode = Mode::stream;
+    ref.mode = mode;
     const bool chain = line.fixed.insn == Insn::chain;
     const bool lines = reduces_lines(line.fixed);
     const bool adds_rows = info(line.fixed.insn).format == Format::reduce &&
@@ -333,6 +344,7 @@ struct ProgramDraft {
                            : ref.mode == Mode::scalar
                                ? builder.scalar_bits(ref.scalar)
                                : builder.stream(ref.global, ref.offset, ref.strides));
+        if (ref.mode == Mode::windows) operands.back().mode = Mode::windows;
         operands.back().access = ref.access;
         if (ref.row_stride) {
           operands.back() = rows_operand(operands.back(), static_cast<uint32_t>(*ref.row_stride));
@@ -348,6 +360,8 @@ struct ProgramDraft {
         builder.append_chain(line.fixed, operands, line.steps, syncs, line.tails);
       } else if (line.fixed.is_attention()) {
         builder.append_attention(line.fixed, operands, line.attention, syncs, line.tails);
+      } else if (!line.operands.empty() && line.operands.back().mode == Mode::windows) {
+        builder.append_product(line.fixed, operands, line.windows, syncs, line.tails);
       } else {
         builder.append(line.fixed, operands, syncs, line.view_dims, line.tails);
       }

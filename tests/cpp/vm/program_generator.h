@@ -233,6 +233,8 @@ class ProgramGenerator {
     line.fixed.m = static_cast<uint32_t>(draft_.one_to(9));
     line.fixed.size = static_cast<uint32_t>(draft_.one_to(9));
     line.fixed.n = static_cast<uint32_t>(draft_.one_to(9));
+    const bool has_windows = draft_.target->streams && draft_.chance(60);
+    if (has_windows) choose_windows(line, core::byte_size(source));
     MatrixAux aux{.loop = {}, .source = source};
     if (!draft_.open.empty() && draft_.chance(70))
       aux.loop = draft_.open[draft_.below(draft_.open.size())];
@@ -246,10 +248,12 @@ class ProgramGenerator {
     d.space = Space::l0c;
     const int64_t sums = int64_t{line.fixed.m} * line.fixed.n;
     if (!load_matrix(source, int64_t{line.fixed.m} * line.fixed.size, Space::l0a, a) ||
-        !load_matrix(source, int64_t{line.fixed.size} * line.fixed.n, Space::l0b, b) ||
+        (!has_windows &&
+         !load_matrix(source, int64_t{line.fixed.size} * line.fixed.n, Space::l0b, b)) ||
         !draft_.take_slot(sums * core::byte_size(dtype), d)) {
       return;
     }
+    if (has_windows) b = draft_.make_stream(line, source, false, false, Mode::windows);
     line.operands = {d, a, b};
     draft_.append(line);
     if (draft_.chance(30)) {
@@ -263,6 +267,25 @@ class ProgramGenerator {
     draft_.choose_split(drain);
     drain.operands = {draft_.make_stream(drain, dtype, false, true), d};
     draft_.append(drain);
+  }
+
+  // Of a few channels, along some of the axes; positions may be more than there are columns.
+  void choose_windows(Line& line, int64_t element) {
+    int64_t elements = 1;
+    const auto stride = [&] { return static_cast<int64_t>(draft_.below(40)) * element; };
+    for (WindowAxis& axis : line.windows.axes) {
+      if (draft_.chance(30)) continue;
+      axis = {.positions = draft_.one_to(5),
+              .window = draft_.one_to(3),
+              .size = draft_.one_to(9),
+              .stride = stride(),
+              .step = draft_.one_to(3),
+              .dilation = draft_.one_to(3),
+              .before = static_cast<int64_t>(draft_.below(4))};
+      elements *= axis.window;
+    }
+    line.windows.channel_stride = stride();
+    line.fixed.size = static_cast<uint32_t>(elements * draft_.one_to(3));
   }
 
   // Of loaded q, k, v and masks.

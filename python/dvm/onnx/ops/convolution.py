@@ -71,6 +71,9 @@ def conv(
     b = c.b
     kernel = [c.fixed(size) for size in w.shape[2:]]
     m, each = c.fixed(w.shape[0]), c.fixed(w.shape[1])
+    if _is_of_the_graph(x, each, kernel, before, after, fill):
+        ends = [int(p) for p in (*before, *after)]  # type: ignore[call-overload]
+        return _of_the_graph(c, x, w, kernel, strides, dilations, ends, groups)
     fill = b.constant(0, x.dtype) if fill is None else fill
     x = padded(c, x, [0, 0, *before], [0, 0, *after], fill)
     batch = x.shape[0]
@@ -96,6 +99,33 @@ def conv(
         left = b.reshape(w, [1, groups, m // groups, each * count])
         made = multiplied(c, b.broadcast(left, [batch, *left.shape[1:]]), rows)
     return b.reshape(made, [batch, m, *out])
+
+
+def _is_of_the_graph(
+    x: Tensor, each: int, kernel: Sequence[int], before: Sequence[Size], after: Sequence[Size],
+    fill: Tensor | None,
+) -> bool:  # fmt: skip
+    """Whether the Graph has an op for it: of floats along few axes, and of several channels."""
+    pads = all(isinstance(p, int) and p >= 0 for p in (*before, *after))
+    return pads and fill is None and x.is_float and each > 1 and 1 <= len(kernel) <= 3
+
+
+def _of_the_graph(
+    c: Context, x: Tensor, w: Tensor, kernel: Sequence[int], strides: Sequence[int],
+    dilations: Sequence[int], ends: Sequence[int], groups: int,
+) -> Tensor:  # fmt: skip
+    b = c.b
+    m, each = c.fixed(w.shape[0]), c.fixed(w.shape[1])
+    count = each * int(np.prod(kernel))
+    batch: list[Size] = [x.shape[0]]
+    if groups > 1:
+        batch.append(groups)
+    apart = b.reshape(x, [*batch, each, *x.shape[2:]])
+    outputs = m // groups
+    matrix = b.reshape(w, [groups, outputs, count] if groups > 1 else [m, count])
+    matrix = b.broadcast(matrix, [*batch, outputs, count])
+    made = b.convolve(matrix, apart, x.dtype, kernel, strides, dilations, ends)
+    return b.reshape(made, [x.shape[0], m, *made.shape[len(batch) + 1 :]])
 
 
 def _of_each_channel(

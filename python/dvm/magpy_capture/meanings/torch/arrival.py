@@ -15,6 +15,7 @@ OPERATIONS = (
     "shapes",
     "reductions",
     "products",
+    "convolutions",
     "fast_paths",
     "sources",
     "draws",

@@ -94,6 +94,24 @@ class PathGraph:
     def matmul(self, a: int, b: int, dtype: str) -> int:
         return self._graph.matmul_value(a, b, NAMED[dtype])
 
+    def convolve(
+        self,
+        weights: int,
+        x: int,
+        dtype: str,
+        window: SequenceOf[int],
+        steps: SequenceOf[int],
+        dilations: SequenceOf[int],
+        padding: SequenceOf[int],
+    ) -> int:
+        numbers = window, steps, dilations, padding
+        return self._graph.node(
+            "convolve",
+            (weights, x),
+            lambda: self._native.convolve(weights, x, dtype, *numbers),
+            (dtype, *window, *steps, *dilations, *padding),
+        )
+
     def along(self, op: str, nodes: SequenceOf[int], axis: int, combined_by: str = "") -> int:
         return self._graph.along_value(op, nodes, axis, combined_by)
 

@@ -1,0 +1,166 @@
+#include "cpu/matmul/windows.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "core/math/integers.h"
+
+namespace dvm::cpu {
+
+namespace {
+
+// Runs are often shorter than a call of memcpy is worth.
+inline void copy_run(const std::byte* from, std::byte* to, size_t bytes) {
+  constexpr size_t kChunk = 16;
+  if (bytes < kChunk || bytes > 16 * kChunk) {
+    std::memcpy(to, from, bytes);
+    return;
+  }
+  for (size_t i = 0; i + kChunk < bytes; i += kChunk) std::memcpy(to + i, from + i, kChunk);
+  std::memcpy(to + bytes - kChunk, from + bytes - kChunk, kChunk);
+}
+
+template <size_t kBytes>
+void copy_apart(const std::byte* from, int64_t stride, std::byte* to, int64_t count) {
+  for (int64_t i = 0; i < count; ++i, from += stride, to += kBytes) std::memcpy(to, from, kBytes);
+}
+
+// Every second element of 4 bytes, some at once; of what lies behind the last one nothing is read.
+void copy_every_second(const std::byte* from, std::byte* to, int64_t count) {
+  constexpr int64_t kFloat = 4, kAtOnce = 4;
+  using Vector [[gnu::vector_size(16)]] = float;
+  for (; count > kAtOnce; count -= kAtOnce) {
+    Vector low, high;
+    std::memcpy(&low, from, sizeof(low));
+    std::memcpy(&high, from + sizeof(low), sizeof(high));
+    const Vector chosen = __builtin_shufflevector(low, high, 0, 2, 4, 6);
+    std::memcpy(to, &chosen, sizeof(chosen));
+    from += 2 * kAtOnce * kFloat;
+    to += kAtOnce * kFloat;
+  }
+  copy_apart<kFloat>(from, 2 * kFloat, to, count);
+}
+
+void copy_apart(const std::byte* from, int64_t stride, std::byte* to, int64_t count,
+                int64_t element) {
+  switch (element) {
+    case 1:
+      return copy_apart<1>(from, stride, to, count);
+    case 2:
+      return copy_apart<2>(from, stride, to, count);
+    case 4:
+      return stride == 8 ? copy_every_second(from, to, count)
+                         : copy_apart<4>(from, stride, to, count);
+    default:
+      return copy_apart<8>(from, stride, to, count);
+  }
+}
+
+// The rows of a block, one after the other: a counter over channels and the elements of a window.
+class Rows {
+ public:
+  Rows(const vm::WindowWords& words, const std::byte* x, const WindowBlock& block, int64_t element)
+      : words_(words), x_(x), block_(block), element_(element) {
+    int64_t row = block.row;
+    for (int d = kAxes; d-- > 0; row /= words.axes[d].window) at_[d] = row % words.axes[d].window;
+    channel_ = row;
+    int64_t column = block.column;
+    for (int d = kAxes; d-- > 0; column /= words.axes[d].positions)
+      first_[d] = column % words.axes[d].positions;
+  }
+
+  void take(std::byte* to) {
+    const vm::WindowAxis& along = words_.axes[kAxes - 1];
+    // Positions whose element is in x are [begin, end).
+    const int64_t shift = at_[kAxes - 1] * along.dilation - along.before;
+    const int64_t begin = shift >= 0 ? 0 : core::ceil_div(-shift, along.step);
+    const int64_t end =
+        (along.size - 1 - shift < 0 ? 0 : (along.size - 1 - shift) / along.step + 1);
+    const std::byte* const channel = x_ + channel_ * words_.channel_stride;
+    int64_t outer[2] = {first_[0], first_[1]}, from = first_[2];
+    for (int64_t left = block_.columns; left > 0;) {
+      const int64_t to_end = std::min(along.positions - from, left);
+      const auto [line, is_there] = find_line(channel, outer);
+      const int64_t low = std::clamp(begin, from, from + to_end);
+      const int64_t high = is_there ? std::clamp(end, low, from + to_end) : low;
+      const auto zeros = [&](int64_t count) {
+        std::memset(to, 0, static_cast<size_t>(count * element_));
+        to += count * element_;
+      };
+      if (low != from) zeros(low - from);
+      if (high != low) copy(line + (low * along.step + shift) * along.stride, to, high - low);
+      to += (high - low) * element_;
+      if (high != from + to_end) zeros(from + to_end - high);
+      left -= to_end;
+      from = 0;
+      if (++outer[1] == words_.axes[1].positions) outer[1] = 0, ++outer[0];
+    }
+    advance();
+  }
+
+ private:
+  static constexpr int kAxes = vm::WindowWords::kAxes;
+
+  // Where elements along the last axis lie, for positions along the others.
+  std::pair<const std::byte*, bool> find_line(const std::byte* channel,
+                                              const int64_t (&outer)[2]) const {
+    for (int d = 0; d < 2; ++d) {
+      const vm::WindowAxis& axis = words_.axes[d];
+      const int64_t at = outer[d] * axis.step + at_[d] * axis.dilation - axis.before;
+      if (at < 0 || at >= axis.size) return {nullptr, false};
+      channel += at * axis.stride;
+    }
+    return {channel, true};
+  }
+
+  void copy(const std::byte* from, std::byte* to, int64_t count) const {
+    const vm::WindowAxis& along = words_.axes[kAxes - 1];
+    const int64_t step = along.step * along.stride;
+    if (step == element_) {
+      copy_run(from, to, static_cast<size_t>(count * element_));
+    } else {
+      copy_apart(from, step, to, count, element_);
+    }
+  }
+
+  void advance() {
+    for (int d = kAxes; d-- > 0;) {
+      if (++at_[d] != words_.axes[d].window) return;
+      at_[d] = 0;
+    }
+    ++channel_;
+  }
+
+  const vm::WindowWords& words_;
+  const std::byte* const x_;
+  const WindowBlock& block_;
+  const int64_t element_;
+  int64_t channel_ = 0, at_[kAxes], first_[kAxes];
+};
+
+}  // namespace
+
+void copy_windows(const vm::WindowWords& words, const std::byte* x, const WindowBlock& block,
+                  int64_t element, std::byte* out, int64_t out_stride) noexcept {
+  Rows rows(words, x, block, element);
+  for (int64_t k = 0; k < block.rows; ++k, out += out_stride) rows.take(out);
+}
+
+void pack_windows(const vm::WindowWords& words, const std::byte* x, const WindowBlock& block,
+                  int64_t element, int64_t wide, std::byte* line, std::byte* panels) noexcept {
+  Rows rows(words, x, block, element);
+  const int64_t across = wide * element, panel = block.rows * across;
+  const int64_t bytes = block.columns * element;
+  const int64_t end = (bytes + across - 1) / across * across;
+  std::memset(line + bytes, 0, static_cast<size_t>(end - bytes));
+  for (int64_t k = 0; k < block.rows; ++k, panels += across) {
+    rows.take(line);
+    std::byte* to = panels;
+    for (int64_t at = 0; at < end; at += across, to += panel) {
+      copy_run(line + at, to, static_cast<size_t>(across));
+    }
+  }
+}
+
+}  // namespace dvm::cpu

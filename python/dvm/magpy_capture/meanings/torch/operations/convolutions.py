@@ -1,0 +1,56 @@
+"""Convolutions of PyTorch."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from dvm import reasons
+from dvm.magpy_capture.meanings.torch.layer import TorchPart
+from dvm.magpy_capture.meanings.torch.operations.lowered import (
+    builder_of,
+    lowered,
+    node_of,
+    result,
+    tensor,
+)
+from dvm.magpy_capture.meanings.torch.operations.products import NONE, maybe
+from dvm.magpy_capture.path.spec import refuse
+from dvm.magpy_capture.registry import means
+from dvm.magpy_capture.values import Abstract, Literal, Tensor
+from dvm.torch import convolutions as rows
+
+ONE, NOTHING = Literal(1), Literal(0)
+
+
+@means(torch.conv1d, torch.conv2d, torch.conv3d)
+def convolution(
+    lower: TorchPart,
+    input: Abstract,
+    weight: Abstract,
+    bias: Abstract = NONE,
+    stride: Abstract = ONE,
+    padding: Abstract = NOTHING,
+    dilation: Abstract = ONE,
+    groups: Abstract = ONE,
+    *,
+    seen: Any,
+) -> Tensor:
+    x, w = tensor(lower, input), tensor(lower, weight)
+    if x.rank != w.rank or x.dtype != w.dtype:
+        raise refuse(reasons.TORCH_FORM, "a convolution", "no batch, or two dtypes")
+    parts = lower.indexing.plain(groups)
+    if parts == 1:
+        lower.torch_tensors.equal_sizes(x, 1, w, 1)
+    places = [_of_each(lower.indexing.plain(each)) for each in (stride, padding, dilation)]
+    builder_of(lower).examples = [seen]
+    nodes = node_of(lower, x), node_of(lower, w), maybe(lower, bias)
+    made = lowered(lower, rows.convolution, [(seen.dtype, [])], *nodes, *places, False, [], parts)
+    return result(lower, made)
+
+
+def _of_each(numbers: Any) -> list[Any]:
+    if isinstance(numbers, str):
+        raise refuse(reasons.TORCH_FORM, "a convolution", "padding by name")
+    return [numbers] if isinstance(numbers, int) else list(numbers)
