@@ -228,7 +228,7 @@ class Builder:
         weights: Tensor,
         x: Tensor,
         dtype: str,
-        window: Sequence[int],
+        window: Sequence[Any],
         steps: Sequence[int],
         dilations: Sequence[int],
         padding: Sequence[int],

@@ -14,7 +14,7 @@ from dvm.onnx.values import DTYPES, NUMPY, Known, Value, known, sizes_of
 
 #: what gives another value each time, or is no function of arrays
 _NEVER = """
-    Shape Size Range
+    Shape Size
 RandomNormal RandomNormalLike RandomUniform RandomUniformLike Multinomial Bernoulli Dropout
     If Loop Scan SequenceMap Constant ConstantOfShape Expand Tile EyeLike Optional
     OptionalGetElement OptionalHasElement SequenceConstruct ConcatFromSequence SplitToSequence

@@ -72,7 +72,7 @@ def conv(
     kernel = [c.fixed(size) for size in w.shape[2:]]
     m, each = c.fixed(w.shape[0]), c.fixed(w.shape[1])
     if _is_of_the_graph(x, each, kernel, before, after, fill):
-        ends = [int(p) for p in (*before, *after)]  # type: ignore[call-overload]
+        ends = [c.fixed(p) for p in (*before, *after)]
         return _of_the_graph(c, x, w, kernel, strides, dilations, ends, groups)
     fill = b.constant(0, x.dtype) if fill is None else fill
     x = padded(c, x, [0, 0, *before], [0, 0, *after], fill)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from dvm.building.builder import Builder, Tensor
 from dvm.onnx.context import Context
 from dvm.onnx.ops.moves import padded
 from dvm.onnx.registry import op
-from dvm.onnx.values import product_of
+from dvm.onnx.values import NUMPY, Known, known, product_of
 
 
 def mean_and_variance(b: Builder, x: Tensor, axes: list[int]) -> tuple[Tensor, Tensor]:
@@ -30,15 +32,26 @@ def _channels(b: Builder, vector: Tensor, x: Tensor) -> Tensor:
     return b.broadcast(b.cast(column, x.dtype), x.shape)
 
 
-@op("BatchNormalization")
+@op("BatchNormalization", raw=["scale", "bias", "mean", "variance"])
 def batch_norm(
-    c: Context, x: Tensor, scale: Tensor, bias: Tensor, mean: Tensor, variance: Tensor,
+    c: Context, x: Tensor, scale: Any, bias: Any, mean: Any, variance: Any,
     epsilon: float = 1e-5, momentum: float = 0.9, training_mode: int = 0, spatial: int = 1,
     is_test: int = 1, consumed_inputs: Any = None,
 ) -> Any:  # fmt: skip
     b = c.b
     wide = b.wide(x)
     outputs = []
+    given = scale, bias, mean, variance
+    if x.rank > 1 and not training_mode and all(isinstance(v, Known) for v in given):
+        # Trained: what is computed of constants is computed once.
+        scales, shifts, means, spreads = (v.array.astype(np.float64) for v in given)
+        factors = scales / np.sqrt(spreads + epsilon)
+        dtype = NUMPY[wide.dtype]
+        factor = c.tensor(known(factors.astype(dtype)))
+        shift = c.tensor(known((shifts - means * factors).astype(dtype)))
+        made = b.add(b.mul(wide, _channels(b, factor, wide)), _channels(b, shift, wide))
+        return (b.cast(made, x.dtype),)
+    scale, bias, mean, variance = map(c.tensor, given)
     scale, bias, mean, variance = (
         b.reshape(t, [x.shape[1]]) if x.rank > 1 else t for t in (scale, bias, mean, variance)
     )

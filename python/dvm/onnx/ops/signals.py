@@ -70,6 +70,7 @@ def dft(
 def _of_half(c: Context, x: Tensor, axis: int, length: Size | None) -> Tensor:
     """The real signal whose frequencies from half on are those before, turned around."""
     b = c.b
+    x = b.reshape(x, [*x.shape[:-1], 2])
     size = length if length is not None else 2 * (x.shape[axis] - 1)
     known = c.fixed(size)
     half = b.narrow(x, axis, 0, known // 2 + 1)
