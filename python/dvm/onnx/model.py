@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,11 +15,20 @@ from dvm import _dvm, errors
 from dvm.building.builder import Size, Tensor
 from dvm.graphs import CompiledGraph
 from dvm.onnx import problems
+from dvm.onnx.arguments import (
+    Argument,
+    argument_of,
+    key_of,
+    sizes_said,
+    symbol_name,
+    symbols_of_input,
+    value_of,
+)
 from dvm.onnx.checking import check_operators
 from dvm.onnx.external import ExternalData
 from dvm.onnx.functions import Functions
 from dvm.onnx.importer import Importer, Shared
-from dvm.onnx.values import DTYPES, NUMPY, Known, Needs, Value, sizes_of
+from dvm.onnx.values import NUMPY, Known, Needs, Value, sizes_of
 
 
 class Outputs(tuple[Any, ...]):
@@ -38,21 +46,6 @@ class Outputs(tuple[Any, ...]):
 
     def as_dict(self) -> dict[str, Any]:
         return dict(zip(self.names, self, strict=True))
-
-
-@dataclass(frozen=True)
-class Argument:
-    """An input of a model: its dtype, and sizes, which are numbers or names; None: any rank."""
-
-    name: str
-    dtype: str
-    shape: tuple[int | str, ...] | None
-    kind: str = "tensor"  # or "sequence", "optional"
-
-    def __str__(self) -> str:
-        if self.shape is None:
-            return f"{self.dtype}[...]"
-        return f"{self.dtype}[{', '.join(map(str, self.shape))}]"
 
 
 @dataclass
@@ -86,9 +79,9 @@ class Model:
         check_operators(model, self._functions, self._opsets)
         initial = {t.name for t in model.graph.initializer}
         self._arguments = [
-            _argument(value) for value in model.graph.input if value.name not in initial
+            argument_of(value) for value in model.graph.input if value.name not in initial
         ]
-        self._optional = [_argument(v) for v in model.graph.input if v.name in initial]
+        self._optional = [argument_of(v) for v in model.graph.input if v.name in initial]
         self._by_name = {a.name: a for a in (*self._arguments, *self._optional)}
         self._names = tuple(value.name for value in model.graph.output)
         self._by_value: set[str] = set()
@@ -114,7 +107,7 @@ class Model:
     @property
     def outputs(self) -> dict[str, str]:
         """What it gives, by name, as far as the model says it."""
-        return {v.name: str(_argument(v)) for v in self._model.graph.output}
+        return {v.name: str(argument_of(v)) for v in self._model.graph.output}
 
     @property
     def by_value(self) -> dict[str, str]:
@@ -269,7 +262,7 @@ class Model:
         key: list[Any] = [tuple(sorted(given.keys() & {a.name for a in self._optional}))]
         for name in sorted(self._by_value):
             if name in given:
-                key.append(_key_of(given[name]))
+                key.append(key_of(given[name]))
         key += sorted(self._fixed(given).items())
         key += [(n, np.ndim(given[n])) for n in sorted(self._by_rank) if n in given]
         return tuple(key)
@@ -286,7 +279,7 @@ class Model:
             argument = self._by_name[name]
             if argument.kind == "tensor":
                 for symbol, size in zip(
-                    _symbols(argument, np.ndim(value)), np.shape(value), strict=False
+                    symbols_of_input(argument, np.ndim(value)), np.shape(value), strict=False
                 ):
                     if isinstance(symbol, str):
                         found.setdefault(symbol, size)
@@ -324,7 +317,7 @@ class Model:
         graph = _dvm.Graph()
         shared = Shared(self._functions, self._constant)
         importer = Importer(
-            shared, graph, self._opsets, said=_said(self._model.graph, graph, shared)
+            shared, graph, self._opsets, said=sizes_said(self._model.graph, graph, shared)
         )
         names: dict[str, Value] = {}
         arguments: list[tuple[str, int | None]] = []
@@ -368,12 +361,12 @@ class Model:
             if name not in given:
                 raise Needs(f"the elements of {name}", values=[name])
             self._by_value.add(name)
-            return _known_value(given[name], argument)
+            return value_of(given[name], argument)
         if name in self._by_size:
             shape = tuple(int(size) for size in argument.shape or ())
             sizes = []
             for k in range(int(np.prod(shape))):
-                symbol = graph.symbol(f"{_symbol_name(name)}_element_{k}", -(2**62))
+                symbol = graph.symbol(f"{symbol_name(name)}_element_{k}", -(2**62))
                 self._elements[str(symbol)] = name
                 shared.elements.add(str(symbol))
                 graph.scalar("i64", size=symbol)
@@ -386,7 +379,7 @@ class Model:
         if argument.shape is None:
             self._by_rank.add(name)
         shape_of: list[Size] = []
-        for size in _symbols(argument, rank):
+        for size in symbols_of_input(argument, rank):
             if isinstance(size, str):
                 value = shared.fixed.get(size)
                 # Whatever has a size of 0 is a variant of its own: less is known of such sizes.
@@ -397,24 +390,6 @@ class Model:
         shared.input_names[made.node] = name
         arguments.append((name, None))
         return made
-
-
-def _said(graph: onnx.GraphProto, into: _dvm.Graph, shared: Shared) -> dict[str, list[Size | None]]:
-    """Return what the model says of sizes by name, where it names a size of an input."""
-    symbols = {
-        name: size for v in graph.input for name, size in
-        zip([d.dim_param for d in v.type.tensor_type.shape.dim], _symbols(_argument(v), 0),
-            strict=False) if name and isinstance(size, str) and size not in shared.fixed
-    }  # fmt: skip
-    made: dict[str, list[Size | None]] = {}
-    for value in (*graph.value_info, *graph.output):
-        dims = value.type.tensor_type.shape.dim
-        if any(d.dim_param in symbols for d in dims):
-            made[value.name] = [
-                into.symbol(symbols[d.dim_param], 1) if d.dim_param in symbols else None
-                for d in dims
-            ]
-    return made
 
 
 def _taken(value: Any, element: int | None) -> Any:
@@ -446,61 +421,3 @@ def _form(importer: Importer, value: Value, outputs: list[int]) -> Any:
 
 def _Constant(array: np.ndarray[Any, Any]) -> Any:  # noqa: N802
     return array
-
-
-def _key_of(value: Any) -> Any:
-    if isinstance(value, list | tuple):
-        return tuple(map(_key_of, value))
-    if value is None:
-        return None
-    array = np.asarray(value)
-    if array.dtype == object:
-        return array.shape, tuple(array.reshape(-1))
-    return array.shape, array.dtype.str, array.tobytes()
-
-
-def _known_value(value: Any, argument: Argument) -> Value:
-    if value is None:
-        return None
-    if isinstance(value, list | tuple):
-        return [_known_value(each, argument) for each in value]
-    array = np.array(value)
-    if array.dtype == np.uint16 and argument.dtype == "bf16":
-        array = array.view(NUMPY["bf16"])
-    from dvm.onnx.values import known
-
-    return known(array)
-
-
-def _symbol_name(name: str) -> str:
-    return re.sub(r"[^0-9A-Za-z_]", "_", name) or "n"
-
-
-def _symbols(argument: Argument, rank: int) -> list[int | str]:
-    """Return the sizes of an input: numbers, and names that the Graph takes."""
-    if argument.shape is None:
-        stem = _symbol_name(argument.name)
-        return [f"{stem}_{axis}" for axis in range(rank)]
-    return [
-        size if isinstance(size, int) else re.sub(r"^(?=\d)", "n", _symbol_name(size))
-        for size in argument.shape
-    ]
-
-
-def _argument(value: onnx.ValueInfoProto) -> Argument:
-    kind, proto = "tensor", value.type
-    if proto.WhichOneof("value") == "optional_type":
-        kind, proto = "optional", proto.optional_type.elem_type
-    if proto.WhichOneof("value") == "sequence_type":
-        kind = "sequence" if kind == "tensor" else kind
-        proto = proto.sequence_type.elem_type
-    tensor = proto.tensor_type
-    dtype = DTYPES.get(tensor.elem_type, onnx.TensorProto.DataType.Name(tensor.elem_type).lower())
-    if not tensor.HasField("shape"):
-        return Argument(value.name, dtype, None, kind)
-    stem = _symbol_name(value.name)
-    shape = tuple(
-        d.dim_value if d.HasField("dim_value") else d.dim_param or f"{stem}_{axis}"
-        for axis, d in enumerate(tensor.shape.dim)
-    )
-    return Argument(value.name, dtype, shape, kind)

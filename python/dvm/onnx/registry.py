@@ -22,6 +22,7 @@ FAMILIES = (
     "convolution",
     "pooling",
     "resize",
+    "sampling",
     "norms",
     "recurrent",
     "quantised",
