@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import torch
 
 from dvm import _dvm
-from dvm.torch.sizes import Size
+from dvm.building import builder as building
+from dvm.building.builder import (
+    FLOATS,
+    HALVES,
+    NotCompiled,
+    Number,
+    Size,
+    Tensor,
+    is_same,
+    is_same_shape,
+    wide_dtype,
+)
 
 if TYPE_CHECKING:
     from dvm.torch.symbols import Symbols
@@ -32,51 +42,24 @@ DTYPES = {
 TORCH_DTYPES = {name: dtype for dtype, name in DTYPES.items()}
 #: integers that floats become by way of signed ones of so many bits, of which the lowest are kept
 TRUNCATED_BY = {"i8": 32, "u8": 32, "i16": 32, "u16": 32, "i32": 32, "i64": 64}
-HALVES = frozenset({"f16", "bf16"})
-FLOATS = HALVES | {"f32", "f64"}
+
+__all__ = [
+    "DTYPES",
+    "FLOATS",
+    "HALVES",
+    "TORCH_DTYPES",
+    "Builder",
+    "NotCompiled",
+    "Number",
+    "Size",
+    "Tensor",
+    "is_same",
+    "is_same_shape",
+    "wide_dtype",
+]
 
 
-class NotCompiled(Exception):
-    """Raised by a lowering for arguments that it has no composition for; the op is called then."""
-
-
-class Tensor(NamedTuple):
-    """A node of the Graph with its type."""
-
-    node: int
-    dtype: str
-    shape: tuple[Size, ...]
-
-    @property
-    def rank(self) -> int:
-        return len(self.shape)
-
-    @property
-    def is_float(self) -> bool:
-        return self.dtype in FLOATS
-
-
-@dataclass(frozen=True)
-class Number:
-    """A number that the graph computes, as a tensor of rank 0 in f64."""
-
-    tensor: Tensor
-
-
-def wide_dtype(dtype: str) -> str:
-    """The dtype in which torch computes with elements of a dtype: of halves f32."""
-    return "f32" if dtype in HALVES else dtype
-
-
-def is_same(a: Size, b: Size) -> bool:
-    return a is b or (a == b if isinstance(a, int) and isinstance(b, int) else str(a) == str(b))
-
-
-def is_same_shape(a: Sequence[Size], b: Sequence[Size]) -> bool:
-    return len(a) == len(b) and all(map(is_same, a, b))
-
-
-class Builder:
+class Builder(building.Builder):
     """A Graph under construction, with what torch expects of the node at hand in `expected`.
 
     expected: the types that torch inferred for the results of the op, tensors without a node.
@@ -87,16 +70,12 @@ class Builder:
     """
 
     def __init__(self, graph: _dvm.Graph, symbols: Symbols, has_exact_products: bool) -> None:
-        self.graph = graph
+        super().__init__(graph)
         self.symbols = symbols
         self.has_exact_products = has_exact_products
         self.expected: list[Tensor] = []
         self.used: frozenset[int] = frozenset()
         self.examples: Sequence[Any] = ()
-        self._wrapped: dict[int, Tensor] = {}
-        self._constants: dict[tuple[str, str], int] = {}
-        self._reshaped: dict[int, Tensor] = {}  # what nodes are other shapes of
-        self._repeated: dict[int, Tensor] = {}  # what nodes are broadcast from
         self._repeats: dict[int, Sequence[int]] = {}  # axes along which arguments, turned, repeat
         self._factors: dict[int, tuple[Tensor, ...]] = {}  # what nodes are elementwise products of
 
@@ -104,15 +83,6 @@ class Builder:
     def out(self) -> Tensor:
         """The type of the op's only, or first, result."""
         return self.expected[0]
-
-    def wrap(self, node: int) -> Tensor:
-        if (known := self._wrapped.get(node)) is None:
-            dims = self.graph.shape(node)
-            shape = [dim if (size := dim.constant) is None else size for dim in dims]
-            known = self._wrapped[node] = Tensor(node, self.graph.dtype(node), tuple(shape))
-        return known
-
-    # Sources
 
     def argument(self, dtype: str, shape: Sequence[Size], repeats: Sequence[int]) -> Tensor:
         """Return a tensor that the Graph is given.
@@ -123,39 +93,15 @@ class Builder:
         self._repeats[made.node] = repeats
         return made
 
-    def constant(self, value: Any, dtype: str, shape: Sequence[Size] = ()) -> Tensor:
-        """Return a tensor of one value, which is rounded to the dtype."""
-        key = (repr(value), dtype)
-        if key not in self._constants:
-            self._constants[key] = self.graph.constant(dtype, self._rounded(value, dtype))
-        return self.broadcast(Tensor(self._constants[key], dtype, ()), shape)
-
-    @staticmethod
-    def _rounded(value: Any, dtype: str) -> Any:
+    def _rounded(self, value: Any, dtype: str) -> Any:
         if dtype in FLOATS:
             return float(torch.tensor(value, dtype=TORCH_DTYPES[dtype]))
         if not -(2**63) <= value < 2**63:  # no number at all, among others
             raise NotCompiled(f"{value} as {dtype}")
         return int(torch.tensor(value).to(TORCH_DTYPES[dtype]))
 
-    def number(self, value: Any, dtype: str, shape: Sequence[Size] = ()) -> Tensor:
-        """Return a tensor of one number of the program, which may be a size or computed of them."""
-        if isinstance(value, Number):
-            return self.broadcast(self.cast(value.tensor, dtype), shape)
-        if not isinstance(value, _dvm.Dim):
-            return self.constant(value, dtype, shape)
-        if (constant := value.constant) is not None:
-            return self.constant(constant, dtype, shape)
-        size = self.wrap(self.graph.dim_value("i64", value))
-        return self.broadcast(self.cast(size, dtype), shape)
-
-    def iota(self, dtype: str, shape: Sequence[Size], axis: int = 0) -> Tensor:
-        return self.wrap(self.graph.iota(dtype, shape, axis))
-
-    # Elementwise
-
     def elementwise(self, op: str, *tensors: Tensor) -> Tensor:
-        made = self.wrap(self.graph.elementwise(op, [t.node for t in tensors]))
+        made = super().elementwise(op, *tensors)
         if op == "mul":
             self._factors[made.node] = tensors
         return made
@@ -164,31 +110,10 @@ class Builder:
         """What `t` is the elementwise product of; () for all else."""
         return self._factors.get(t.node, ())
 
-    def __getattr__(self, op: str) -> Callable[..., Tensor]:
-        """An op of the Graph by its name, `b.maximum(x, y)`; numbers are in the others' dtype."""
-        if op.startswith("_"):
-            raise AttributeError(op)
-
-        def apply(*operands: Any) -> Tensor:
-            like = [t for t in operands if isinstance(t, Tensor)][-1]
-            return self.elementwise(
-                op,
-                *[
-                    t if isinstance(t, Tensor) else self.number(t, like.dtype, like.shape)
-                    for t in operands
-                ],
-            )
-
-        return apply
-
     def cast(self, t: Tensor, dtype: str) -> Tensor:
-        if t.dtype == dtype:
-            return t
-        if dtype == "bool":
-            return self.elementwise("ne", t, self.constant(0, t.dtype, t.shape))
-        if t.is_float and dtype in TRUNCATED_BY:
+        if t.dtype != dtype and t.is_float and dtype in TRUNCATED_BY:
             t = self._inside(self.wide(t), TRUNCATED_BY[dtype])
-        return self.wrap(self.graph.cast(t.node, dtype))
+        return super().cast(t, dtype)
 
     def _inside(self, t: Tensor, bits: int) -> Tensor:
         """Return a float with the lowest integer of so many bits where it fits in none.
@@ -199,109 +124,19 @@ class Builder:
         fits = self.elementwise("lt", self.abs(t), self.constant(end, t.dtype, t.shape))
         return self.elementwise("select", fits, t, self.constant(-end, t.dtype, t.shape))
 
-    def wide(self, t: Tensor) -> Tensor:
-        """Return a half as torch computes with it, in f32; others as they are."""
-        return self.cast(t, wide_dtype(t.dtype))
-
-    # Shapes
-
-    def broadcast(self, t: Tensor, shape: Sequence[Size]) -> Tensor:
-        if is_same_shape(t.shape, shape):
-            return t
-        made = self.wrap(self.graph.broadcast(t.node, list(shape)))
-        self._repeated[made.node] = t
-        return made
-
-    def before_broadcast(self, t: Tensor, axes: Sequence[int]) -> Tensor:
-        """What is repeated along axes, which have size 1 in it."""
-        source = self._repeated.get(t.node, t)
-        shape = [1 if i in axes else size for i, size in enumerate(t.shape)]
-        return source if is_same_shape(source.shape, shape) else self.slice(t, [0] * t.rank, shape)
-
     def repeated(self, t: Tensor) -> Tensor | None:
         """What `t` is broadcast from; None for what is no broadcast."""
         if axes := self._repeats.get(t.node):
             return self.before_broadcast(t, axes)
         return self._repeated.get(t.node)
 
-    def reshape(self, t: Tensor, shape: Sequence[Size]) -> Tensor:
-        source = self.before_reshape(t)
-        if is_same_shape(source.shape, shape):
-            return source
-        made = self.wrap(self.graph.reshape(source.node, list(shape)))
-        self._reshaped[made.node] = source
-        return made
-
-    def before_reshape(self, t: Tensor) -> Tensor:
-        return self._reshaped.get(t.node, t)
-
     def transpose(self, t: Tensor, axes: Sequence[int]) -> Tensor:
-        if list(axes) == list(range(t.rank)):
-            return t
-        made = self.wrap(self.graph.transpose(t.node, list(axes)))
-        self._repeats[made.node] = [axes.index(i) for i in self._repeats.get(t.node, ())]
+        made = super().transpose(t, axes)
+        if made is not t:
+            self._repeats[made.node] = [axes.index(i) for i in self._repeats.get(t.node, ())]
         return made
-
-    def slice(
-        self,
-        t: Tensor,
-        starts: Sequence[Size],
-        shape: Sequence[Size],
-        steps: Sequence[int] | None = None,
-    ) -> Tensor:
-        steps = steps or [1] * t.rank
-        return self.wrap(self.graph.slice(t.node, list(starts), list(steps), list(shape)))
-
-    def update(
-        self, t: Tensor, part: Tensor, starts: Sequence[Size], steps: Sequence[int] | None = None
-    ) -> Tensor:
-        """Return `t` but for a box, which is `part`."""
-        steps = steps or [1] * t.rank
-        return self.wrap(self.graph.update(t.node, part.node, list(starts), list(steps)))
-
-    def narrow(self, t: Tensor, axis: int, start: Size, extent: Size) -> Tensor:
-        starts: list[Size] = [0] * t.rank
-        shape = list(t.shape)
-        starts[axis], shape[axis] = start, extent
-        return self.slice(t, starts, shape)
-
-    def unsqueeze(self, t: Tensor, axis: int) -> Tensor:
-        return self.reshape(t, [*t.shape[:axis], 1, *t.shape[axis:]])
-
-    def squeeze(self, t: Tensor, axes: Sequence[int]) -> Tensor:
-        return self.reshape(t, [size for i, size in enumerate(t.shape) if i not in axes])
-
-    # Reductions and products
-
-    def reduce(self, op: str, t: Tensor, axes: Sequence[int]) -> Tensor:
-        """Reduce over any axes, which stay as size 1: neighbours at once."""
-        axes, node = sorted(axes), t.node
-        while axes:
-            run = [axes.pop()]
-            while axes and axes[-1] == run[0] - 1:
-                run.insert(0, axes.pop())
-            node = self.graph.reduce(op, node, run)
-        return self.wrap(node)
-
-    def count(self, t: Tensor, axes: Sequence[int]) -> Size:
-        """How many elements each result of a reduction is made of."""
-        count: Size = 1
-        for axis in axes:
-            count = t.shape[axis] * count
-        return count
-
-    def mean(self, t: Tensor, axes: Sequence[int]) -> Tensor:
-        total = self.reduce("sum", t, axes)
-        return self.div(total, self.number(self.count(t, axes), t.dtype, total.shape))
-
-    def matmul(self, a: Tensor, b: Tensor) -> Tensor:
-        """Products of matrices in one dtype, added up in f32 where they are halves."""
-        return self.wrap(self.graph.matmul(a.node, b.node, a.dtype))
 
     def attention(self, operands: Sequence[Tensor], scale: float, is_causal: bool) -> Tensor:
         """Attention of q, k, v and maybe a mask; causal from the first rows of q and k on."""
         causal = 0 if is_causal else None
         return self.wrap(self.graph.attention([t.node for t in operands], scale, causal=causal))
-
-    def along(self, op: str, tensors: Sequence[Tensor], axis: int, with_op: str = "") -> Tensor:
-        return self.wrap(self.graph.along(op, [t.node for t in tensors], axis, with_op))

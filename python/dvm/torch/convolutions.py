@@ -45,16 +45,15 @@ def convolution(
         matrix = b.reshape(matrix, [groups, outputs, count])
     matrix = b.broadcast(matrix, [*batch, outputs, count])
     wide = b.out.dtype if bias is None else wide_dtype(b.out.dtype)
-    node = b.graph.convolve(
-        matrix.node,
-        x.node,
+    made = b.convolve(
+        matrix,
+        x,
         wide,
         window,
         _of_each(stride, axes),
         _of_each(dilation, axes),
         _of_each(padding, axes) * 2,
     )
-    made = b.wrap(node)
     if groups > 1:
         made = b.reshape(made, [batch[0], weight.shape[0], *made.shape[3:]])
     if bias is not None:

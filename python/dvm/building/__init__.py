@@ -1,0 +1,1 @@
+"""How graphs are built from Python, whatever door they come through."""

@@ -1,0 +1,39 @@
+"""Errors of the ONNX door."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from dvm import errors
+
+MOST_LISTED = 40
+
+
+def unsupported(message: str, hint: str) -> errors.Error:
+    return errors.make("unsupported", message, hint)
+
+
+def missing_operators(missing: Mapping[str, int]) -> errors.Error:
+    """Return the error that names all operators that dvm has no meaning for."""
+    listed = [
+        f"{name} ({count})" if count > 1 else name
+        for name, count in sorted(missing.items(), key=lambda item: (-item[1], item[0]))
+    ]
+    more = len(listed) - MOST_LISTED
+    text = ", ".join(listed[:MOST_LISTED]) + (f" and {more} more" if more > 0 else "")
+    return unsupported(
+        f"the model has operators that dvm has no meaning for: {text}",
+        "export the model without them, or split it there; docs/onnx.md lists what there is",
+    )
+
+
+def bad_model(message: str, hint: str = "export the model again") -> errors.Error:
+    return errors.make("file_header", message, hint)
+
+
+def wrong_arguments(message: str, hint: str) -> errors.Error:
+    return errors.make("wrong_arguments", message, hint)
+
+
+def wrong_dtype(message: str) -> errors.Error:
+    return errors.make("dtype_mismatch", message)
