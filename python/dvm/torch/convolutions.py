@@ -25,16 +25,17 @@ def convolution(
 ) -> Tensor:
     """Of x [batch, channels, sizes..]; rounded once where they are halves, behind the bias."""
     axes = weight.rank - 2
-    sizes = [*weight.shape[1:], *stride, *padding, *dilation]
+    sizes = [*weight.shape[2:], *stride, *padding, *dilation]
     if is_transposed or x.dtype not in FLOATS or not all(isinstance(n, int) for n in sizes):
         raise NotCompiled("a transposed convolution, or one of sizes that a call tells")
     order = layouts.axes_from_outermost(b.examples[0])
     if x.rank != axes + 2 or order != list(range(x.rank)):
         raise NotCompiled("channels last, or no batch")
     channels, *window = weight.shape[1:]
-    if groups > 1 and (channels == 1 or x.shape[1] != channels * groups):
+    is_told = not isinstance(channels * weight.shape[0], int) or x.shape[1] != channels * groups
+    if groups > 1 and (channels == 1 or is_told):
         raise NotCompiled("groups of one channel, or of a number that a call tells")
-    count = channels * math.prod(window)
+    count = math.prod(window) * channels
     matrix = b.reshape(weight, [weight.shape[0], count])
     batch: list[Size] = [x.shape[0]]
     outputs: Size = weight.shape[0]

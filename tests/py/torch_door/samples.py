@@ -448,6 +448,13 @@ ROWS: dict[str, Samples] = {
             (s(s.m, 5), s(s.m, s.n), s(s.n, 5), {"beta": 0}),
         ]
     ),
+    "aten.convolution.default": Samples(
+        lambda s: [
+            (s(2, 3, s.m, s.n), s(4, 3, 3, 3), s(4), [1, 1], [1, 1], [1, 1], False, [0, 0], 1),
+            (s(s.m, 4, s.n, 6), s(6, 2, 1, 2), None, [2, 1], [1, 0], [1, 2], False, [0, 0], 2),
+            (s(s.m, 3, s.n), s(5, 3, 1), s(5), [2], [2], [1], False, [0], 1),
+        ]
+    ),
     "aten.baddbmm.default": Samples(lambda s: [(s(2, s.m, 3), s(2, s.m, s.n), s(2, s.n, 3))]),
     "aten.linear.default": Samples(lambda s: [(s(2, s.m, s.n), s(5, s.n), s(5)), (s.x, s(5, s.n))]),
     "aten._scaled_dot_product_flash_attention_for_cpu.default": Samples(
