@@ -234,7 +234,7 @@ class ProductTile {
         const WindowBlock windows{l, block.k, args_.first_column + j, block.n};
         if (at_once) {
           pack_windows(args_.insn->windows(), args_.src[1], windows, stored_, kernels_.nr, copy,
-                       packed_b);
+                       kRoom, packed_b);
         } else {
           const MatrixView rows{copy, block.n * stored_, stored_};
           copy_windows(args_.insn->windows(), args_.src[1], windows, stored_, copy,

@@ -1,6 +1,7 @@
 #include "cpu/matmul/windows.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <utility>
 
@@ -9,6 +10,8 @@
 namespace dvm::cpu {
 
 namespace {
+
+constexpr int32_t kNone = INT32_MIN;
 
 // Runs are often shorter than a call of memcpy is worth.
 inline void copy_run(const std::byte* from, std::byte* to, size_t bytes) {
@@ -72,30 +75,33 @@ class Rows {
 
   void take(std::byte* to) {
     const vm::WindowAxis& along = words_.axes[kAxes - 1];
-    // Positions whose element is in x are [begin, end).
-    const int64_t shift = at_[kAxes - 1] * along.dilation - along.before;
-    const int64_t begin = shift >= 0 ? 0 : core::ceil_div(-shift, along.step);
-    const int64_t end =
-        (along.size - 1 - shift < 0 ? 0 : (along.size - 1 - shift) / along.step + 1);
-    const std::byte* const channel = x_ + channel_ * words_.channel_stride;
-    int64_t outer[2] = {first_[0], first_[1]}, from = first_[2];
-    for (int64_t left = block_.columns; left > 0;) {
-      const int64_t to_end = std::min(along.positions - from, left);
-      const auto [line, is_there] = find_line(channel, outer);
-      const int64_t low = std::clamp(begin, from, from + to_end);
-      const int64_t high = is_there ? std::clamp(end, low, from + to_end) : low;
-      const auto zeros = [&](int64_t count) {
-        std::memset(to, 0, static_cast<size_t>(count * element_));
-        to += count * element_;
-      };
-      if (low != from) zeros(low - from);
-      if (high != low) copy(line + (low * along.step + shift) * along.stride, to, high - low);
-      to += (high - low) * element_;
-      if (high != from + to_end) zeros(from + to_end - high);
-      left -= to_end;
-      from = 0;
-      if (++outer[1] == words_.axes[1].positions) outer[1] = 0, ++outer[0];
-    }
+    const int64_t step = along.step * along.stride;
+    for_each_run([&](const std::byte* from, int64_t count) {
+      const int64_t bytes = count * element_;
+      if (from == nullptr) {
+        std::memset(to, 0, static_cast<size_t>(bytes));
+      } else if (step == element_) {
+        copy_run(from, to, static_cast<size_t>(bytes));
+      } else {
+        copy_apart(from, step, to, count, element_);
+      }
+      to += bytes;
+    });
+    advance();
+  }
+
+  // Where each element of the row lies from x on, kNone for zeros.
+  void find(int32_t* offsets) {
+    const vm::WindowAxis& along = words_.axes[kAxes - 1];
+    const auto step = static_cast<int32_t>(along.step * along.stride);
+    for_each_run([&](const std::byte* from, int64_t count) {
+      if (from == nullptr) {
+        offsets = std::fill_n(offsets, count, kNone);
+        return;
+      }
+      auto offset = static_cast<int32_t>(from - x_);
+      for (int64_t i = 0; i < count; ++i, offset += step) *offsets++ = offset;
+    });
     advance();
   }
 
@@ -114,13 +120,29 @@ class Rows {
     return {channel, true};
   }
 
-  void copy(const std::byte* from, std::byte* to, int64_t count) const {
+  // Calls f(from, count) for positions whose elements lie `step` apart, and f(nullptr, count) for
+  // zeros.
+  template <typename F>
+  void for_each_run(F f) const {
     const vm::WindowAxis& along = words_.axes[kAxes - 1];
-    const int64_t step = along.step * along.stride;
-    if (step == element_) {
-      copy_run(from, to, static_cast<size_t>(count * element_));
-    } else {
-      copy_apart(from, step, to, count, element_);
+    // Positions whose element is in x are [begin, end).
+    const int64_t shift = at_[kAxes - 1] * along.dilation - along.before;
+    const int64_t begin = shift >= 0 ? 0 : core::ceil_div(-shift, along.step);
+    const int64_t last = along.size - 1 - shift;
+    const int64_t end = last < 0 ? 0 : last / along.step + 1;
+    const std::byte* const channel = x_ + channel_ * words_.channel_stride;
+    int64_t outer[2] = {first_[0], first_[1]}, from = first_[2];
+    for (int64_t left = block_.columns; left > 0;) {
+      const int64_t stop = from + std::min(along.positions - from, left);
+      const auto [line, is_there] = find_line(channel, outer);
+      const int64_t low = std::clamp(begin, from, stop);
+      const int64_t high = is_there ? std::clamp(end, low, stop) : low;
+      if (low != from) f(nullptr, low - from);
+      if (high != low) f(line + (low * along.step + shift) * along.stride, high - low);
+      if (high != stop) f(nullptr, stop - high);
+      left -= stop - from;
+      from = 0;
+      if (++outer[1] == words_.axes[1].positions) outer[1] = 0, ++outer[0];
     }
   }
 
@@ -134,10 +156,47 @@ class Rows {
 
   const vm::WindowWords& words_;
   const std::byte* const x_;
-  const WindowBlock& block_;
+  const WindowBlock block_;
   const int64_t element_;
   int64_t channel_ = 0, at_[kAxes], first_[kAxes];
 };
+
+// Short runs, or elements that lie apart, take longer to find than to copy: they are found once for
+// all channels.
+bool finds_once(const vm::WindowWords& words, const WindowBlock& block, int64_t element,
+                int64_t room) {
+  constexpr int64_t kLongRun = 32, kFewChannels = 2;
+  const vm::WindowAxis& along = words.axes[vm::WindowWords::kAxes - 1];
+  int64_t reach = 0;
+  for (const vm::WindowAxis& axis : words.axes) reach += axis.size * std::abs(axis.stride);
+  const bool is_short = along.step * along.stride != element || along.positions < kLongRun;
+  return is_short && (element == 4 || element == 8) && reach <= INT32_MAX &&
+         block.rows >= kFewChannels * words.elements() &&
+         words.elements() * block.columns * int64_t{sizeof(int32_t)} <= room;
+}
+
+template <typename T>
+void pack_found(const vm::WindowWords& words, const std::byte* x, const WindowBlock& block,
+                int64_t wide, const int32_t* offsets, std::byte* panels) {
+  static constexpr T kZero{};
+  const auto* const zero = reinterpret_cast<const std::byte*>(&kZero);
+  const int64_t elements = words.elements(), across = wide * int64_t{sizeof(T)};
+  for (int64_t k = 0; k < block.rows; ++k) {
+    const int64_t row = block.row + k;
+    const std::byte* const channel = x + row / elements * words.channel_stride;
+    const int32_t* offset = offsets + row % elements * block.columns;
+    std::byte* panel = panels + k * across;
+    for (int64_t j = 0; j < block.columns; j += wide, panel += block.rows * across) {
+      const int64_t count = std::min(wide, block.columns - j);
+      auto* const to = reinterpret_cast<T*>(panel);
+      for (int64_t i = 0; i < count; ++i) {
+        const int32_t at = *offset++;
+        std::memcpy(to + i, at == kNone ? zero : channel + at, sizeof(T));
+      }
+      std::fill(to + count, to + wide, T{});
+    }
+  }
+}
 
 }  // namespace
 
@@ -148,17 +207,25 @@ void copy_windows(const vm::WindowWords& words, const std::byte* x, const Window
 }
 
 void pack_windows(const vm::WindowWords& words, const std::byte* x, const WindowBlock& block,
-                  int64_t element, int64_t wide, std::byte* line, std::byte* panels) noexcept {
+                  int64_t element, int64_t wide, std::byte* room, int64_t room_bytes,
+                  std::byte* panels) noexcept {
+  if (finds_once(words, block, element, room_bytes)) {
+    auto* const offsets = reinterpret_cast<int32_t*>(room);
+    Rows rows(words, x, {0, 0, block.column, block.columns}, element);
+    for (int64_t e = 0; e < words.elements(); ++e) rows.find(offsets + e * block.columns);
+    return element == 4 ? pack_found<uint32_t>(words, x, block, wide, offsets, panels)
+                        : pack_found<uint64_t>(words, x, block, wide, offsets, panels);
+  }
   Rows rows(words, x, block, element);
   const int64_t across = wide * element, panel = block.rows * across;
   const int64_t bytes = block.columns * element;
   const int64_t end = (bytes + across - 1) / across * across;
-  std::memset(line + bytes, 0, static_cast<size_t>(end - bytes));
+  std::memset(room + bytes, 0, static_cast<size_t>(end - bytes));
   for (int64_t k = 0; k < block.rows; ++k, panels += across) {
-    rows.take(line);
+    rows.take(room);
     std::byte* to = panels;
     for (int64_t at = 0; at < end; at += across, to += panel) {
-      copy_run(line + at, to, static_cast<size_t>(across));
+      copy_run(room + at, to, static_cast<size_t>(across));
     }
   }
 }
