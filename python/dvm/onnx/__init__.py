@@ -7,6 +7,7 @@ model = dvm.onnx.load("model.onnx")
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 
 from dvm import errors
@@ -16,11 +17,12 @@ try:
     import onnx
 except ImportError as error:
     raise ImportError(
-        "dvm.onnx needs the packages onnx and ml_dtypes: pip install 'dvm-compiler[onnx]'"
+        "dvm.onnx needs the packages onnx and ml_dtypes: pip install '.[onnx]' in a checkout of dvm"
     ) from error
 
 from dvm.compiling import Options
 from dvm.onnx.model import Model, Outputs
+from dvm.onnx.sizing import with_sizes
 
 __all__ = ["Model", "Outputs", "load"]
 
@@ -31,31 +33,39 @@ def load(
     *,
     numerics: str = "default",
     precision: str = "highest",
+    sizes: Mapping[str, int] | None = None,
 ) -> Model:
     """Return an ONNX model as a callable, compiled for all sizes of its inputs.
 
     model: the path of a file, or what `onnx.load` gave.
     target, numerics, precision: as `dvm.Options` has them.
+    sizes: values for sizes of inputs that have these names; all others stay open.
 
     Raises OSError where the file cannot be read, FormatError for what is no model, or whose weights
-    lie outside its folder, UnsupportedError that names all operators without a meaning.
+    lie outside its folder, UnsupportedError that names all operators without a meaning, or for
+    sizes that the model does not name.
     """
     Options(target, numerics, precision)  # refuses what there is not
     options = {"target": target, "numerics": numerics, "precision": precision}
-    if isinstance(model, onnx.ModelProto):
-        return Model(model, None, options)
-    path = Path(os.fspath(model))
+    folder = None
+    if not isinstance(model, onnx.ModelProto):
+        path = Path(os.fspath(model))
+        model, folder = _read(path), path.parent
+    return Model(with_sizes(model, sizes) if sizes else model, folder, options)
+
+
+def _read(path: Path) -> onnx.ModelProto:
     made = onnx.ModelProto()
     try:
         made.ParseFromString(path.read_bytes())
+        if made.opset_import and made.HasField("graph"):
+            return made
+    except OSError:
+        raise
     except Exception as error:
-        if isinstance(error, OSError):
-            raise
-        raise errors.make(
-            "file_header", f"{path} is no ONNX model", "give the path of a .onnx file"
-        ) from error
-    if not made.opset_import or not made.HasField("graph"):
-        raise errors.make(
-            "file_header", f"{path} is no ONNX model", "give the path of a .onnx file"
-        )
-    return Model(made, path.parent, options)
+        cause: Exception | None = error
+    else:
+        cause = None
+    raise errors.make(
+        "file_header", f"{path} is no ONNX model", "give the path of a .onnx file"
+    ) from cause

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -108,6 +109,11 @@ class Model:
     def outputs(self) -> dict[str, str]:
         """What it gives, by name, as far as the model says it."""
         return {v.name: str(argument_of(v)) for v in self._model.graph.output}
+
+    @property
+    def operators(self) -> dict[str, int]:
+        """The operators of the model's graph, and how many there are of each."""
+        return dict(Counter(node.op_type for node in self._model.graph.node))
 
     @property
     def by_value(self) -> dict[str, str]:
