@@ -48,9 +48,8 @@ def drawn(generator: random.Random) -> Case:
     """One of those that ResNets, U-Nets, MobileNets and detectors have, by kind."""
     size = generator.choice([7, 8, 14, 16, 20, 28, 32, 40, 56, 64, 80, 112])
     widths = [16, 24, 32, 48, 64, 96, 128, 160, 192, 256, 320, 384, 512]
-    most = 4096 * 28 // size  # deep where it is small
-    channels = generator.choice([w for w in widths if w * size <= most])
-    rows = generator.choice([w for w in widths if w * size <= most])
+    most = 64 * 112 // size  # channels: many where images are small
+    channels, rows = (generator.choice([w for w in widths if w <= most]) for _ in range(2))
     window, step = generator.choice(
         [(1, 1), (1, 1), (3, 1), (3, 1), (3, 1), (3, 2), (5, 1), (7, 2)]
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -64,7 +64,7 @@ class Builder(building.Builder):
 
     expected: the types that torch inferred for the results of the op, tensors without a node.
     used: which of those results something takes.
-    examples: torch's examples of those results.
+    is_in_order: tells whether torch has the first of those results in the order of its axes.
     has_exact_products: whether products of matrices round no factors, and cost no more than sums of
         elementwise products.
     """
@@ -75,7 +75,7 @@ class Builder(building.Builder):
         self.has_exact_products = has_exact_products
         self.expected: list[Tensor] = []
         self.used: frozenset[int] = frozenset()
-        self.examples: Sequence[Any] = ()
+        self.is_in_order: Callable[[], bool] = lambda: True
         self._repeats: dict[int, Sequence[int]] = {}  # axes along which arguments, turned, repeat
         self._factors: dict[int, tuple[Tensor, ...]] = {}  # what nodes are elementwise products of
 

@@ -6,7 +6,6 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from dvm.torch import layouts
 from dvm.torch.builder import FLOATS, Builder, NotCompiled, Tensor, wide_dtype
 from dvm.torch.sizes import Size
 
@@ -28,8 +27,7 @@ def convolution(
     sizes = [*weight.shape[2:], *stride, *padding, *dilation]
     if is_transposed or x.dtype not in FLOATS or not all(isinstance(n, int) for n in sizes):
         raise NotCompiled("a transposed convolution, or one of sizes that a call tells")
-    order = layouts.axes_from_outermost(b.examples[0])
-    if x.rank != axes + 2 or order != list(range(x.rank)):
+    if x.rank != axes + 2 or not b.is_in_order():
         raise NotCompiled("channels last, or no batch")
     channels, *window = weight.shape[1:]
     is_told = not isinstance(channels * weight.shape[0], int) or x.shape[1] != channels * groups

@@ -213,7 +213,7 @@ class _Lowering:
             raise NotCompiled(name)
         self._builder.expected = [t for t in expected if t is not None]
         self._builder.used = _used(node)
-        self._builder.examples = _as_list(node.meta.get("val"))
+        self._builder.is_in_order = lambda: layouts.is_in_order(_as_list(node.meta.get("val"))[0])
         args, kwargs = torch.fx.node.map_arg((node.args, node.kwargs), self._values.__getitem__)
         return self._checked(name, row.lower(self._builder, *args, **kwargs), expected)
 

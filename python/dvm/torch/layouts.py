@@ -89,6 +89,11 @@ def axes_from_outermost(tensor: torch.Tensor) -> list[int]:
     return [next(placed) if axis in moving else axis for axis in axes]
 
 
+def is_in_order(tensor: torch.Tensor) -> bool:
+    """Whether the axes lie in their own order in memory."""
+    return axes_from_outermost(tensor) == list(range(tensor.dim()))
+
+
 def is_dense(tensor: torch.Tensor, axes: Sequence[int]) -> bool:
     """Whether the axes, from the outermost on, leave no place in memory between elements."""
     stride: Any = 1

@@ -7,13 +7,13 @@ import dvm.torch
 
 
 class Block(torch.nn.Module):
-    """Two convolutions, each with an epilogue, and what comes in added to the second."""
+    """Two convolutions that torch computes, with epilogues, and what comes in added to the second."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.first = torch.nn.Conv2d(3, 3, 3, padding=1)
+        self.first = torch.nn.ConvTranspose2d(3, 3, 3, padding=1)
         self.norm = torch.nn.BatchNorm2d(3)
-        self.second = torch.nn.Conv2d(3, 3, 1)
+        self.second = torch.nn.ConvTranspose2d(3, 3, 1)
 
     def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, ...]:
         y = self.norm(self.first(x)).relu()

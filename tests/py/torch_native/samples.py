@@ -211,6 +211,15 @@ EXPRESSIONS: dict[str, tuple[str, ...]] = {
         "f(x > 1, row, other)",
         "f(mask, scalar, x)",
     ),
+    "conv1d": (
+        "f(cube[:, :1], cube[:, :1, :1])",
+        "f(cube[:, :1], cube[:, :1, :1], None, 2, 1)",
+    ),
+    "conv2d": (
+        "f(cube.unsqueeze(1), cube[:, None, :1, :1])",
+        "f(cube.unsqueeze(1), cube[:, None, :1, :1], stride=(2, 1), padding=(0, 1))",
+    ),
+    "conv3d": ("f(cube[None, None], cube[:, :1, :1, None, None], padding=1)",),
     "linear": ("f(x, weight)", "f(x, weight, bias)", "f(row, weight, bias)", "f(cube, weight)"),
     **dict.fromkeys(
         ("matmul",),

@@ -44,7 +44,7 @@ def convolution(
     if parts == 1:
         lower.torch_tensors.equal_sizes(x, 1, w, 1)
     places = [_of_each(lower.indexing.plain(each)) for each in (stride, padding, dilation)]
-    builder_of(lower).examples = [seen]
+    builder_of(lower).is_in_order = seen.is_contiguous
     nodes = node_of(lower, x), node_of(lower, w), maybe(lower, bias)
     made = lowered(lower, rows.convolution, [(seen.dtype, [])], *nodes, *places, False, [], parts)
     return result(lower, made)
