@@ -7,7 +7,7 @@ import dvm.torch
 
 
 class Block(torch.nn.Module):
-    """Two convolutions that torch computes, with epilogues, and what comes in added to the second."""
+    """Two convolutions that torch computes, with epilogues, and the input added to the second."""
 
     def __init__(self) -> None:
         super().__init__()
