@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -43,6 +43,8 @@ class Outputs(tuple[Any, ...]):
         return made
 
     def __getitem__(self, key: Any) -> Any:
+        if isinstance(key, str) and key not in self.names:
+            raise KeyError(f"{key!r}: the outputs are {', '.join(self.names)}")
         return super().__getitem__(self.names.index(key) if isinstance(key, str) else key)
 
     def as_dict(self) -> dict[str, Any]:
@@ -166,6 +168,11 @@ class Model:
                 f"values of {', '.join(self.by_value)} decide what the model computes",
                 "make them constants of the model",
             )
+        if self.host_calls:
+            raise problems.unsupported(
+                f"NumPy computes {', '.join(self.host_calls)}, which a file does not have",
+                "save a model without these operators",
+            )
         if any(not isinstance(form, int) for form in self._plain.forms):
             raise problems.unsupported("outputs are sequences or nothing", "remove these outputs")
         names = [name for name, _ in self._plain.arguments]
@@ -196,7 +203,8 @@ class Model:
             given = {name: self._array(name, value) for name, value in given.items()}
             variant = self._variant(given)
             results = variant.compiled(*[_taken(given[n], k) for n, k in variant.arguments])
-        return Outputs([_formed(results, form) for form in variant.forms], self._names)
+        own = _own(results, given.values())
+        return Outputs([_formed(own, form) for form in variant.forms], self._names)
 
     def _bound(self, arrays: Sequence[Any], named: Mapping[str, Any]) -> dict[str, Any]:
         hint = f"the inputs are {', '.join(self.inputs) or 'none'}"
@@ -399,7 +407,21 @@ class Model:
 
 
 def _taken(value: Any, element: int | None) -> Any:
-    return value if element is None else int(np.asarray(value).reshape(-1)[element])
+    """What a graph is given: an array in C order, as a model may ask for it in another shape."""
+    if element is not None:
+        return int(np.asarray(value).reshape(-1)[element])
+    is_array = isinstance(value, np.ndarray)
+    return value.copy() if is_array and not value.flags.c_contiguous else value
+
+
+def _own(results: Sequence[Any], given: Iterable[Any]) -> list[Any]:
+    """Results that the caller may write to: none in memory of an input or of another one."""
+    taken = [array for array in given if isinstance(array, np.ndarray)]
+    own: list[Any] = []
+    for result in results:
+        is_shared = any(np.may_share_memory(result, other) for other in (*taken, *own))
+        own.append(result.copy() if is_shared else result)
+    return own
 
 
 def _formed(results: Sequence[Any], form: Any) -> Any:

@@ -198,3 +198,69 @@ def test_the_door_needs_no_torch(run_python: Any) -> None:
 
 def test_dvm_needs_no_onnx(run_python: Any) -> None:
     assert run_python("import dvm, sys; print('onnx' in sys.modules)") == "False\n"
+
+
+def test_results_are_the_callers() -> None:
+    """They share no memory with what a model is given, nor with each other."""
+    body = "y = Identity(x) z = Transpose(x) w = Flatten(x)"
+    loaded = dvm.onnx.load(
+        model("float[n, 4] x", "float[n, 4] y, float[4, n] z, float[n, 4] w", body)
+    )
+    x = X.copy()
+    results = loaded(x)
+    for result in results:
+        result += 1
+    np.testing.assert_array_equal(x, X)
+    np.testing.assert_array_equal(results["y"], X + 1)
+    np.testing.assert_array_equal(results["z"], X.T + 1)
+
+
+@pytest.mark.parametrize("order", [np.asfortranarray, lambda x: np.repeat(x, 2, 0)[::2], np.flipud])
+def test_inputs_in_any_layout(order: Any) -> None:
+    loaded = dvm.onnx.load(
+        model("float[n, m] x", "float[k] y", "s = Constant<value_ints=[-1]>() y = Reshape(x, s)")
+    )
+    x = order(X)
+    np.testing.assert_array_equal(loaded(x)[0], x.reshape(-1))
+
+
+def test_places_from_the_end_and_no_further() -> None:
+    loaded = dvm.onnx.load(model("float[n, 4] x, int64[k] i", "float[k, 4] y", "y = Gather(x, i)"))
+    np.testing.assert_array_equal(loaded(X, np.array([-1, 0, -3]))[0], X[[-1, 0, -3]])
+    for place in (-4, -6, 3, 2**41):
+        with pytest.raises(dvm.Error):
+            loaded(X, np.array([place]))
+
+
+def test_a_slice_to_before_the_first_element() -> None:
+    text = "y = Slice(x, a, e, z, a)"
+    weights = {"a": np.array([-1]), "e": np.array([-(2**63)]), "z": np.array([0])}
+    loaded = dvm.onnx.load(model("float[n, 4] x", "float[n, 4] y", text, weights))
+    np.testing.assert_array_equal(loaded(X)[0], X[::-1])
+
+
+def test_means_of_integers_are_cut_towards_zero() -> None:
+    loaded = dvm.onnx.load(
+        model("int32[n, 4] x", "int32[n, 1] y", "y = ReduceMean(x, a)", {"a": np.array([1])}, 18)
+    )
+    np.testing.assert_array_equal(loaded(np.array([[-1, -2, -3, -5]], np.int32))[0], [[-2]])
+
+
+def test_convolutions_of_volumes_in_groups() -> None:
+    import onnxruntime
+
+    weights = {"w": np.random.default_rng(0).standard_normal((6, 2, 2, 2, 2), np.float32)}
+    made = model(
+        "float[n, 6, a, b, c] x", "float[n, 6, d, e, f] y", "y = Conv<group=3>(x, w)", weights
+    )
+    x = np.random.default_rng(1).standard_normal((2, 6, 3, 4, 5), np.float32)
+    session = onnxruntime.InferenceSession(made.SerializeToString())
+    np.testing.assert_allclose(
+        dvm.onnx.load(made)(x)[0], session.run(None, {"x": x})[0], 1e-4, 1e-4
+    )
+
+
+def test_what_the_host_computes_is_in_no_file(tmp_path: Path) -> None:
+    loaded = dvm.onnx.load(model("float[n] x", "int64[1, k] y", "y = NonZero(x)"))
+    with pytest.raises(dvm.UnsupportedError, match="NumPy computes"):
+        loaded.save(tmp_path / "none.dvm")

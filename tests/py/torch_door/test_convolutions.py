@@ -106,3 +106,17 @@ def test_gradients_are_those_of_eager_convolutions() -> None:
         got = torch.autograd.grad((compiled(x) * weight).sum(), [x, *module.parameters()])
         for one, other in zip(got, wanted, strict=True):
             torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-4)
+
+
+def test_a_window_that_does_not_fit_is_torchs_error() -> None:
+    module = nn.Conv1d(2, 3, 3, stride=2)
+    compiled = dvm.compile(lambda x: module(x))
+    with torch.no_grad():
+        for size in (7, 5, 3, 2, 1, 9, 2):
+            x = torch.randn(1, 2, size)
+            if size < 3:
+                with pytest.raises(RuntimeError, match="Kernel size"):
+                    compiled(x)
+            else:
+                compare(compiled, module, x)
+    assert compiled.stats.captures <= 2

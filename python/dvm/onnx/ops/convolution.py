@@ -71,7 +71,7 @@ def conv(
     b = c.b
     kernel = [c.fixed(size) for size in w.shape[2:]]
     m, each = c.fixed(w.shape[0]), c.fixed(w.shape[1])
-    if _is_of_the_graph(x, each, kernel, before, after, fill):
+    if _is_of_the_graph(x, each, groups, kernel, before, after, fill):
         ends = [c.fixed(p) for p in (*before, *after)]
         return _of_the_graph(c, x, w, kernel, strides, dilations, ends, groups)
     fill = b.constant(0, x.dtype) if fill is None else fill
@@ -102,12 +102,13 @@ def conv(
 
 
 def _is_of_the_graph(
-    x: Tensor, each: int, kernel: Sequence[int], before: Sequence[Size], after: Sequence[Size],
-    fill: Tensor | None,
+    x: Tensor, each: int, groups: int, kernel: Sequence[int], before: Sequence[Size],
+    after: Sequence[Size], fill: Tensor | None,
 ) -> bool:  # fmt: skip
     """Whether the Graph has an op for it: of floats along few axes, and of several channels."""
     pads = all(isinstance(p, int) and p >= 0 for p in (*before, *after))
-    return pads and fill is None and x.is_float and each > 1 and 1 <= len(kernel) <= 3
+    most = 3 if groups == 1 else 2
+    return pads and fill is None and x.is_float and each > 1 and 1 <= len(kernel) <= most
 
 
 def _of_the_graph(

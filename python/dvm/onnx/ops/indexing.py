@@ -9,16 +9,19 @@ from dvm.onnx.context import Context
 from dvm.onnx.registry import op
 from dvm.onnx.values import Refused, product_of
 
+NOWHERE = 2**40
 WITH = {"none": "", "add": "add", "mul": "mul", "max": "maximum", "min": "minimum"}
 
 
 def wrapped(c: Context, places: Tensor, size: Size) -> Tensor:
-    """Places as i64, those below 0 counted from the end."""
+    """Places as i64, those below 0 counted from the end; what is none is one in no array."""
     b = c.b
     places = b.cast(places, "i64")
-    zero = b.constant(0, "i64", places.shape)
-    back = b.add(places, b.number(size, "i64", places.shape))
-    return b.select(b.lt(places, zero), back, places)
+    zero, none = (b.constant(n, "i64", places.shape) for n in (0, NOWHERE))
+    count = b.number(size, "i64", places.shape)
+    counted = b.select(b.lt(places, zero), b.add(places, count), places)
+    is_place = b.logical_and(b.ge(counted, zero), b.lt(counted, count))
+    return b.select(is_place, counted, none)
 
 
 @op("Gather")

@@ -187,7 +187,7 @@ def _range(c: Context, size: Size, start: Size, end: Size, step: int) -> tuple[S
             is_below = (0 - place).is_natural
             place = size + place if is_below else c.fixed(place)
         elif isinstance(place, int) and place < 0:
-            place = size + place
+            place = first if place < -(2**40) else size + place
         lowest: Size = 0 if step > 0 or not is_end else -1
         if is_same(place, size) or is_same(place, last):
             ends.append(last)

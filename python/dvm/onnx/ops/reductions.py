@@ -22,7 +22,8 @@ def _mean(b: Builder, x: Tensor, axes: list[int]) -> Tensor:
     if x.is_float:
         return b.cast(b.mean(b.wide(x), axes), x.dtype)
     total = b.reduce("sum", x, axes)
-    return b.floor_divide(total, b.number(b.count(x, axes), x.dtype, total.shape))
+    count = b.number(b.count(x, axes), x.dtype, total.shape)
+    return b.floor_divide(b.sub(total, b.fmod(total, count)), count)  # towards 0
 
 
 def log_sum_exp(b: Builder, x: Tensor, axes: list[int]) -> Tensor:

@@ -44,10 +44,24 @@ def convolution(
     if parts == 1:
         lower.torch_tensors.equal_sizes(x, 1, w, 1)
     places = [_of_each(lower.indexing.plain(each)) for each in (stride, padding, dilation)]
+    require_fit(lower, x, w, places)
     builder_of(lower).is_in_order = seen.is_contiguous
     nodes = node_of(lower, x), node_of(lower, w), maybe(lower, bias)
     made = lowered(lower, rows.convolution, [(seen.dtype, [])], *nodes, *places, False, [], parts)
     return result(lower, made)
+
+
+def require_fit(lower: TorchPart, x: Tensor, w: Tensor, places: list[list[Any]]) -> None:
+    """The path is for arrays in which a window has room: for others torch has an error."""
+    axes = x.rank - 2
+    _, padding, dilation = (each * axes if len(each) == 1 else each for each in places)
+    window = node_of(lower, w).shape[2:]
+    for size, zeros, n, apart in zip(x.shape[2:], padding, window, dilation, strict=True):
+        if not isinstance(n, int):
+            continue  # which is no convolution of the Graph
+        least = lower.graph.size(max((n - 1) * apart + 1 - 2 * zeros, 0))
+        if not lower.sizes.is_at_most(least, size):
+            raise refuse(reasons.TORCH_FORM, "a convolution", "a window that does not fit")
 
 
 def _of_each(numbers: Any) -> list[Any]:
