@@ -16,6 +16,16 @@ constexpr Stride stride_of(Factor factor) {
   return factor == Factor::a ? &ContractionDim::a : &ContractionDim::b;
 }
 
+// What a Stage over all of its dims does: it reads the one and writes the other.
+void add_copy(StageAccess from, StageAccess to, Stage& stage) {
+  from.span = to.span = static_cast<DimMask>(dim_bit(stage.rank) - 1);
+  const int16_t value = stage.add_value({.kind = StageValue::Kind::global,
+                                         .dtype = from.dtype,
+                                         .span = from.span,
+                                         .index = stage.add_access(from)});
+  stage.outputs[stage.output_count++] = {value, stage.add_access(to)};
+}
+
 }  // namespace
 
 bool is_in_place(const Contraction& product, Factor factor) {
@@ -59,14 +69,8 @@ int64_t copy_windows(int16_t workspace, Contraction& product, Stage& stage) {
   for (int d = stage.rank - 1; d >= 0; --d) {
     to.strides[d] = bytes;
     bytes *= stage.sizes[d];
-    from.span |= dim_bit(d);
   }
-  to.span = from.span;
-  const int16_t value = stage.add_value({.kind = StageValue::Kind::global,
-                                         .dtype = product.source,
-                                         .span = from.span,
-                                         .index = stage.add_access(from)});
-  stage.outputs[stage.output_count++] = {value, stage.add_access(to)};
+  add_copy(from, to, stage);
   merge_dims(stage);
 
   product.b = workspace;
@@ -128,14 +132,8 @@ int64_t copy_factor(Factor factor, int16_t workspace, Contraction& product, Stag
     from.strides[d] = dims[d]->*stride;
     to.strides[d] = dims[d]->*stride = bytes;
     bytes *= dims[d]->size;
-    from.span |= dim_bit(d);
   }
-  to.span = from.span;
-  const int16_t value = stage.add_value({.kind = StageValue::Kind::global,
-                                         .dtype = product.source,
-                                         .span = from.span,
-                                         .index = stage.add_access(from)});
-  stage.outputs[stage.output_count++] = {value, stage.add_access(to)};
+  add_copy(from, to, stage);
   (factor == Factor::a ? product.a : product.b) = workspace;
   if (factor == Factor::b) product.packed_column = 0;
   merge_dims(stage);

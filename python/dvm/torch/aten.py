@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from dvm.building.activations import gelu, relu, sigmoid
 from dvm.torch import convolutions, indexing, losses, norms, pointwise, products, reductions, shapes
 
 KINDS = ("compiled", "library", "fallback")
@@ -40,12 +41,12 @@ def _rows() -> list[Row]:
         "acos": "arccos", "atan": "arctan", "sinh": "sinh", "cosh": "cosh", "tanh": "tanh",
         "asinh": "arcsinh", "acosh": "arccosh", "atanh": "arctanh", "erf": "erf",
     }  # fmt: skip
-    composed = {
-        "relu": p.relu, "sigmoid": p.sigmoid, "gelu": p.gelu, "hardtanh": p.hardtanh,
+    composed: dict[str, p.Lowering] = {
+        "relu": relu, "sigmoid": sigmoid, "gelu": gelu, "hardtanh": p.hardtanh,
         "leaky_relu": p.leaky_relu, "elu": p.elu, "softplus": p.softplus, "mish": p.mish,
         "hardsigmoid": p.hardsigmoid, "hardswish": p.hardswish,
         "rsqrt": lambda b, x: b.div(1, b.sqrt(x)),
-        "silu": lambda b, x: b.mul(x, p.sigmoid(b, x)),
+        "silu": lambda b, x: b.mul(x, sigmoid(b, x)),
         "square": lambda b, x: b.mul(x, x),
     }  # fmt: skip
     binary = {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any
 
@@ -257,22 +256,6 @@ def sign_of(b: Builder, x: Tensor) -> Tensor:
 
 
 # Activations
-
-
-def relu(b: Builder, x: Tensor) -> Tensor:
-    return b.maximum(x, b.constant(0, x.dtype, x.shape))
-
-
-def sigmoid(b: Builder, x: Tensor) -> Tensor:
-    return b.div(1, b.add(b.exp(b.neg(x)), 1))
-
-
-def gelu(b: Builder, x: Tensor, approximate: str = "none") -> Tensor:
-    if approximate == "tanh":
-        cube = b.mul(b.mul(x, x), x)
-        inner = b.mul(b.add(x, b.mul(cube, 0.044715)), math.sqrt(2 / math.pi))
-        return b.mul(b.mul(x, 0.5), b.add(b.tanh(inner), 1))
-    return b.mul(b.mul(x, 0.5), b.add(b.erf(b.mul(x, math.sqrt(0.5))), 1))
 
 
 def hardtanh(b: Builder, x: Tensor, lowest: float = -1, highest: float = 1) -> Tensor:

@@ -2,21 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any
 
+from dvm.building.activations import gelu, relu, sigmoid
 from dvm.building.builder import Builder, Tensor
 from dvm.onnx.context import Context
 from dvm.onnx.registry import op
-
-
-def relu(b: Builder, x: Tensor) -> Tensor:
-    return b.maximum(x, b.constant(0, x.dtype, x.shape))
-
-
-def sigmoid(b: Builder, x: Tensor) -> Tensor:
-    return b.div(1, b.add(b.exp(b.neg(x)), 1))
 
 
 def softplus(b: Builder, x: Tensor) -> Tensor:
@@ -58,14 +50,6 @@ def hard_sigmoid(b: Builder, x: Tensor, alpha: float = 0.2, beta: float = 0.5) -
 
 def hard_swish(b: Builder, x: Tensor) -> Tensor:
     return b.mul(x, hard_sigmoid(b, x, 1 / 6, 0.5))
-
-
-def gelu(b: Builder, x: Tensor, approximate: str = "none") -> Tensor:
-    if approximate == "tanh":
-        cube = b.mul(b.mul(x, x), x)
-        inner = b.mul(b.add(x, b.mul(cube, 0.044715)), math.sqrt(2 / math.pi))
-        return b.mul(b.mul(x, 0.5), b.add(b.tanh(inner), 1))
-    return b.mul(b.mul(x, 0.5), b.add(b.erf(b.mul(x, math.sqrt(0.5))), 1))
 
 
 def swish(b: Builder, x: Tensor, alpha: float = 1.0) -> Tensor:

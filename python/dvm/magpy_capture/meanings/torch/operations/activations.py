@@ -7,6 +7,7 @@ from typing import Any
 import torch
 
 from dvm import reasons
+from dvm.building.activations import sigmoid
 from dvm.magpy_capture.meanings.torch.layer import TorchPart
 from dvm.magpy_capture.meanings.torch.operations.lowered import pointwise, tensor
 from dvm.magpy_capture.meanings.torch.operations.shapes import parts_of
@@ -46,6 +47,6 @@ def glu(lower: TorchPart, input: Abstract, dim: Abstract = Literal(-1), *, seen:
 
     def row(b: Any, value: Any, gate: Any) -> Any:
         value, gate = (rows.operand(b, each, wide_dtype(b.out.dtype)) for each in (value, gate))
-        return b.cast(b.mul(value, rows.sigmoid(b, gate)), b.out.dtype)
+        return b.cast(b.mul(value, sigmoid(b, gate)), b.out.dtype)
 
     return pointwise(lower, row, seen, value, gate)
