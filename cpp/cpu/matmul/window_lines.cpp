@@ -4,7 +4,7 @@
 #include <numeric>
 
 #include "core/math/integers.h"
-#include "cpu/matmul/windows.h"
+#include "cpu/matmul/copy_elements.h"
 
 namespace dvm::cpu {
 
@@ -106,12 +106,10 @@ int64_t WindowLines::choose(int64_t column, int64_t most, const Room& room) noex
 void WindowLines::copy(const std::byte* x, int64_t row, int64_t rows, std::byte* lines,
                        int32_t* offsets) const noexcept {
   const int64_t elements = words_.elements(), first = row / elements;
-  const int64_t last = (row + rows - 1) / elements, bytes = channel_elements() * element_;
-  std::byte* to = lines;
-  for (int64_t channel = first; channel <= last; ++channel, to += bytes) {
-    copy_channel(x + channel * words_.channel_stride, to);
-  }
-  std::memset(to, 0, static_cast<size_t>(behind_ * element_));
+  const int64_t channels = (row + rows - 1) / elements - first + 1;
+  x += first * words_.channel_stride;
+  element_ == 4 ? copy_channels<uint32_t>(x, channels, lines)
+                : copy_channels<uint64_t>(x, channels, lines);
   place_rows(row - first * elements, rows, offsets);
 }
 
@@ -135,21 +133,31 @@ void WindowLines::place_rows(int64_t row, int64_t rows, int32_t* offsets) const 
   }
 }
 
-void WindowLines::copy_channel(const std::byte* x, std::byte* to) const {
+template <typename T>
+void WindowLines::copy_channels(const std::byte* x, int64_t channels, std::byte* lines) const {
   const auto place = [](const vm::WindowAxis& axis, const std::byte* from, int64_t at) {
     return from != nullptr && at >= 0 && at < axis.size ? from + at * axis.stride : nullptr;
   };
-  const vm::WindowAxis &planes = words_.axes[0], &across = words_.axes[kAcross];
-  const int64_t lines = lines_ + across_.most_shift;
-  for (int64_t i = 0; i < planes.window; ++i) {
-    const std::byte* const plane =
-        place(planes, x, plane_ * planes.step + i * planes.dilation - planes.before);
-    for (int64_t p = 0; p < across_.count; ++p) {
-      const int64_t first = line_ * across.step + across_.remainder(p, across) - across.before;
-      for (int64_t q = 0; q < along_.count; ++q) {
-        const Run run = run_of(q);
-        for (int64_t l = 0; l < lines; ++l, to += pitch_ * element_) {
-          copy_line(place(across, plane, first + l * across.step), run, to);
+  const vm::WindowAxis &planes = words_.axes[0], &across = words_.axes[kAcross],
+                       &along = words_.axes[kAlong];
+  const int64_t pitch = pitch_ * element_, phase_bytes = phase_elements() * element_;
+  const int64_t bytes = (channels * channel_elements() + behind_) * element_;
+  std::memset(lines, 0, static_cast<size_t>(bytes));
+  for (int64_t q = 0; q < along_.count; ++q) {
+    const Run run = run_of(q);
+    std::byte* phase = lines + q * phase_bytes + run.begin * element_;
+    for (int64_t c = 0; c < channels; ++c) {
+      for (int64_t i = 0; i < planes.window; ++i) {
+        const int64_t at = plane_ * planes.step + i * planes.dilation - planes.before;
+        const std::byte* const plane = place(planes, x + c * words_.channel_stride, at);
+        for (int64_t p = 0; p < across_.count; ++p, phase += along_.count * phase_bytes) {
+          int64_t l = line_ * across.step + across_.remainder(p, across) - across.before;
+          std::byte* to = phase;
+          for (int64_t n = 0; n < lines_ + across_.most_shift; ++n, l += across.step, to += pitch) {
+            const std::byte* const line = place(across, plane, l);
+            if (line == nullptr) continue;
+            copy_elements<T>(line + run.from, along.step * along.stride, to, run.count);
+          }
         }
       }
     }
@@ -164,25 +172,7 @@ WindowLines::Run WindowLines::run_of(int64_t phase) const {
     return std::clamp<int64_t>(ceil_div(std::max<int64_t>(at - first, 0), along.step), 0, pitch_);
   };
   const int64_t begin = reach(0), end = std::max(begin, reach(along.size));
-  return {begin, end, (first + begin * along.step) * along.stride};
-}
-
-void WindowLines::copy_line(const std::byte* line, const Run& run, std::byte* to) const {
-  const vm::WindowAxis& along = words_.axes[kAlong];
-  const auto zero = [&](int64_t from, int64_t until) {
-    std::byte* const end = to + until * element_;
-    for (std::byte* at = to + from * element_; at != end; at += element_) {
-      std::fill_n(at, element_, std::byte{});
-    }
-  };
-  if (line == nullptr || run.begin == run.end) {
-    std::memset(to, 0, static_cast<size_t>(pitch_ * element_));
-    return;
-  }
-  zero(0, run.begin);
-  copy_elements(line + run.from, along.step * along.stride, to + run.begin * element_,
-                run.end - run.begin, element_);
-  zero(run.end, pitch_);
+  return {begin, end - begin, (first + begin * along.step) * along.stride};
 }
 
 }  // namespace dvm::cpu

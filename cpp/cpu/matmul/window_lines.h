@@ -24,6 +24,7 @@ class WindowLines {
     int64_t behind;   // columns that may be read behind the last one
   };
 
+  // Of elements of 4 or 8 bytes.
   WindowLines(const vm::WindowWords& words, int64_t element) noexcept;
 
   // Chooses lines from `column` on, of at most `most` columns; how many columns they have. None: a
@@ -58,9 +59,9 @@ class WindowLines {
   };
   static Phases phases_of(const vm::WindowAxis& axis);
   class Element;
-  // Of a line: its positions that are in x, and where the first one lies.
+  // Of a line: its positions that are in x, and where in bytes the first one lies.
   struct Run {
-    int64_t begin, end, from;
+    int64_t begin, count, from;
   };
 
   int64_t channel_elements() const {
@@ -69,9 +70,9 @@ class WindowLines {
   int64_t phase_elements() const { return (lines_ + across_.most_shift) * pitch_; }
   bool fits(const Room& room, int64_t channels) const;
   void place_rows(int64_t row, int64_t rows, int32_t* offsets) const;
-  void copy_channel(const std::byte* x, std::byte* to) const;
+  template <typename T>
+  void copy_channels(const std::byte* x, int64_t channels, std::byte* lines) const;
   Run run_of(int64_t phase) const;
-  void copy_line(const std::byte* line, const Run& run, std::byte* to) const;
 
   const vm::WindowWords& words_;
   const int64_t element_;

@@ -5,48 +5,18 @@
 #include <utility>
 
 #include "core/math/integers.h"
+#include "cpu/matmul/copy_elements.h"
 
 namespace dvm::cpu {
 
 namespace {
 
-// Runs are often shorter than a call of memcpy is worth.
-inline void copy_run(const std::byte* from, std::byte* to, size_t bytes) {
-  constexpr size_t kChunk = 16;
-  if (bytes < kChunk || bytes > 16 * kChunk) {
-    std::memcpy(to, from, bytes);
-    return;
-  }
-  for (size_t i = 0; i + kChunk < bytes; i += kChunk) std::memcpy(to + i, from + i, kChunk);
-  std::memcpy(to + bytes - kChunk, from + bytes - kChunk, kChunk);
-}
-
-template <size_t kBytes>
-void copy_apart(const std::byte* from, int64_t stride, std::byte* to, int64_t count) {
-  for (int64_t i = 0; i < count; ++i, from += stride, to += kBytes) std::memcpy(to, from, kBytes);
-}
-
-// Every second element of 4 bytes, some at once; of what lies behind the last one nothing is read.
-void copy_every_second(const std::byte* from, std::byte* to, int64_t count) {
-  constexpr int64_t kFloat = 4, kAtOnce = 4;
-  using Vector [[gnu::vector_size(16)]] = float;
-  for (; count > kAtOnce; count -= kAtOnce) {
-    Vector low, high;
-    std::memcpy(&low, from, sizeof(low));
-    std::memcpy(&high, from + sizeof(low), sizeof(high));
-    const Vector chosen = __builtin_shufflevector(low, high, 0, 2, 4, 6);
-    std::memcpy(to, &chosen, sizeof(chosen));
-    from += 2 * kAtOnce * kFloat;
-    to += kAtOnce * kFloat;
-  }
-  copy_apart<kFloat>(from, 2 * kFloat, to, count);
-}
-
 // The rows of a block, one after the other: a counter over channels and the elements of a window.
+template <typename T>
 class Rows {
  public:
-  Rows(const vm::WindowWords& words, const std::byte* x, const WindowBlock& block, int64_t element)
-      : words_(words), x_(x), block_(block), element_(element) {
+  Rows(const vm::WindowWords& words, const std::byte* x, const WindowBlock& block)
+      : words_(words), x_(x), block_(block) {
     int64_t row = block.row;
     for (int d = kAxes; d-- > 0; row /= words.axes[d].window) at_[d] = row % words.axes[d].window;
     channel_ = row;
@@ -59,11 +29,11 @@ class Rows {
     const vm::WindowAxis& along = words_.axes[kAxes - 1];
     const int64_t step = along.step * along.stride;
     for_each_run([&](const std::byte* from, int64_t count) {
-      const int64_t bytes = count * element_;
+      const int64_t bytes = count * int64_t{sizeof(T)};
       if (from == nullptr) {
         std::memset(to, 0, static_cast<size_t>(bytes));
       } else {
-        copy_elements(from, step, to, count, element_);
+        copy_elements<T>(from, step, to, count);
       }
       to += bytes;
     });
@@ -122,32 +92,30 @@ class Rows {
   const vm::WindowWords& words_;
   const std::byte* const x_;
   const WindowBlock block_;
-  const int64_t element_;
   int64_t channel_ = 0, at_[kAxes], first_[kAxes];
 };
 
-}  // namespace
-
-void copy_elements(const std::byte* from, int64_t stride, std::byte* to, int64_t count,
-                   int64_t element) noexcept {
-  if (stride == element) return copy_run(from, to, static_cast<size_t>(count * element));
-  switch (element) {
-    case 1:
-      return copy_apart<1>(from, stride, to, count);
-    case 2:
-      return copy_apart<2>(from, stride, to, count);
-    case 4:
-      return stride == 8 ? copy_every_second(from, to, count)
-                         : copy_apart<4>(from, stride, to, count);
-    default:
-      return copy_apart<8>(from, stride, to, count);
-  }
+template <typename T>
+void copy_rows(const vm::WindowWords& words, const std::byte* x, const WindowBlock& block,
+               std::byte* out, int64_t out_stride) {
+  Rows<T> rows(words, x, block);
+  for (int64_t k = 0; k < block.rows; ++k, out += out_stride) rows.take(out);
 }
+
+}  // namespace
 
 void copy_windows(const vm::WindowWords& words, const std::byte* x, const WindowBlock& block,
                   int64_t element, std::byte* out, int64_t out_stride) noexcept {
-  Rows rows(words, x, block, element);
-  for (int64_t k = 0; k < block.rows; ++k, out += out_stride) rows.take(out);
+  switch (element) {
+    case 1:
+      return copy_rows<uint8_t>(words, x, block, out, out_stride);
+    case 2:
+      return copy_rows<uint16_t>(words, x, block, out, out_stride);
+    case 4:
+      return copy_rows<uint32_t>(words, x, block, out, out_stride);
+    default:
+      return copy_rows<uint64_t>(words, x, block, out, out_stride);
+  }
 }
 
 }  // namespace dvm::cpu

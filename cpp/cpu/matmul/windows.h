@@ -16,8 +16,4 @@ struct WindowBlock {
 void copy_windows(const vm::WindowWords& words, const std::byte* x, const WindowBlock& block,
                   int64_t element, std::byte* out, int64_t out_stride) noexcept;
 
-// Elements that lie `stride` bytes apart, to adjacent places.
-void copy_elements(const std::byte* from, int64_t stride, std::byte* to, int64_t count,
-                   int64_t element) noexcept;
-
 }  // namespace dvm::cpu

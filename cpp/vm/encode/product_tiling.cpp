@@ -133,7 +133,14 @@ ProductRates product_rates(DType sums, DType source, core::Precision precision, 
 
 double copied_share(bool is_packed, const WindowWords* windows) {
   if (is_packed) return 0;
-  return windows ? 1.0 / static_cast<double>(windows->elements()) : 1;
+  double share = 1;
+  if (windows == nullptr) return share;
+  for (const WindowAxis& axis : windows->axes) {
+    const int64_t reach = (axis.positions - 1) * axis.step + (axis.window - 1) * axis.dilation + 1;
+    const int64_t used = axis.positions * axis.window;
+    share *= static_cast<double>(std::min(reach, used)) / static_cast<double>(used);
+  }
+  return share;
 }
 
 double product_tile_ns(const ProductRates& rates, int64_t m, int64_t n, int64_t k, double copied) {
