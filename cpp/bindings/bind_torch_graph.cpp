@@ -507,6 +507,7 @@ void bind_torch_graph(py::module_& module) {
              if (strict) options.numerics = driver::Numerics::strict;
              options.precision = core::precision_from_text(precision).value();
              options.dense_results = true;
+             options.reshapes_are_views = true;
              std::vector<ArgumentSpec> given;
              for (const auto& spec : arguments) given.push_back(argument_spec(spec));
              std::vector<ResultSpec> made;

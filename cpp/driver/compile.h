@@ -21,6 +21,9 @@ struct Options {
   core::Precision precision = core::Precision::highest;
   // Whether results that are transposes of others are better dense, in memory of their own.
   bool dense_results = false;
+  // Reshapes are views, as those that a library made were: a call whose strides allow none is given
+  // up. Else they are copies then.
+  bool reshapes_are_views = false;
 #ifdef NDEBUG
   bool verify = false;  // run the verifiers between passes
 #else
