@@ -136,32 +136,34 @@ void WindowLines::place_rows(int64_t row, int64_t rows, int32_t* offsets) const 
 
 template <typename T>
 void WindowLines::copy_channels(const std::byte* x, int64_t channels, std::byte* lines) const {
-  const auto place = [](const vm::WindowAxis& axis, const std::byte* from, int64_t at) {
-    return from != nullptr && at >= 0 && at < axis.size ? from + at * axis.stride : nullptr;
-  };
-  const vm::WindowAxis &planes = words_.axes[0], &across = words_.axes[kAcross],
-                       &along = words_.axes[kAlong];
-  const int64_t pitch = pitch_ * element_, phase_bytes = phase_elements() * element_;
+  const vm::WindowAxis& planes = words_.axes[0];
+  const int64_t phase_bytes = phase_elements() * element_;
   const int64_t bytes = (channels * channel_elements() + behind_) * element_;
   std::memset(lines, 0, static_cast<size_t>(bytes));
   for (int64_t q = 0; q < along_.count; ++q) {
     const Run run = run_of(q);
-    std::byte* phase = lines + q * phase_bytes + run.begin * element_;
+    std::byte* to = lines + q * phase_bytes + run.begin * element_;
     for (int64_t c = 0; c < channels; ++c) {
       for (int64_t i = 0; i < planes.window; ++i) {
         const int64_t at = plane_ * planes.step + i * planes.dilation - planes.before;
-        const std::byte* const plane = place(planes, x + c * words_.channel_stride, at);
-        for (int64_t p = 0; p < across_.count; ++p, phase += along_.count * phase_bytes) {
-          int64_t l = line_ * across.step + across_.remainder(p, across) - across.before;
-          std::byte* to = phase;
-          for (int64_t n = 0; n < lines_ + across_.most_shift; ++n, l += across.step, to += pitch) {
-            const std::byte* const line = place(across, plane, l);
-            if (line == nullptr) continue;
-            copy_elements<T>(line + run.from, along.step * along.stride, to, run.count);
-          }
-        }
+        const bool is_there = at >= 0 && at < planes.size;
+        for (int64_t p = 0; p < across_.count; ++p, to += along_.count * phase_bytes)
+          if (is_there)
+            copy_phase<T>(x + c * words_.channel_stride + at * planes.stride, p, run, to);
       }
     }
+  }
+}
+
+template <typename T>
+void WindowLines::copy_phase(const std::byte* plane, int64_t phase, const Run& run,
+                             std::byte* to) const {
+  const vm::WindowAxis &across = words_.axes[kAcross], &along = words_.axes[kAlong];
+  int64_t line = line_ * across.step + across_.remainder(phase, across) - across.before;
+  for (int64_t i = 0; i < lines_ + across_.most_shift; ++i, line += across.step) {
+    if (line < 0 || line >= across.size) continue;
+    copy_elements<T>(plane + line * across.stride + run.from, along.step * along.stride,
+                     to + i * pitch_ * element_, run.count);
   }
 }
 

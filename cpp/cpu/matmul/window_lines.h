@@ -73,6 +73,8 @@ class WindowLines {
   template <typename T>
   void copy_channels(const std::byte* x, int64_t channels, std::byte* lines) const;
   Run run_of(int64_t phase) const;
+  template <typename T>
+  void copy_phase(const std::byte* plane, int64_t phase, const Run& run, std::byte* to) const;
 
   const vm::WindowWords& words_;
   const int64_t element_;
