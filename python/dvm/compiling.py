@@ -12,7 +12,6 @@ import functools
 import gc
 import inspect
 import os
-import platform
 import sys
 import types
 from collections.abc import Callable, Mapping, Sequence
@@ -144,7 +143,7 @@ def compile_function(
     if not isinstance(fn, types.FunctionType):
         raise TypeError(_what_to_compile(fn))
     if not _dvm.can_capture:
-        here = platform.python_version()
+        here = ".".join(map(str, sys.version_info[:2]))
         raise errors.make(
             "other_cpython", f"dvm.compile captures Python functions on CPython 3.11, not on {here}"
         )
