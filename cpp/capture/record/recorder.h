@@ -14,8 +14,8 @@
 
 namespace dvm::capture {
 
-// Whether there is a recorder for this interpreter. Without one no function is compiled, and nothing
-// that asks for a recording runs.
+// Whether there is a recorder for this interpreter. Without one no function is compiled, and
+// nothing that asks for a recording runs.
 extern const bool kCanRecord;
 
 struct Trace {
