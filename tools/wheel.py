@@ -23,14 +23,10 @@ def run(*command: str | Path) -> str:
     """Run a command that must not fail, and return what it printed."""
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     environment = {**os.environ, "PATH": path}
-    done = subprocess.run(
-        [str(part) for part in command],
-        stdout=subprocess.PIPE,
-        text=True,
-        cwd=ROOT,
-        env=environment,
-        check=True,
-    )
+    line = [str(part) for part in command]
+    done = subprocess.run(line, capture_output=True, text=True, cwd=ROOT, env=environment)
+    if done.returncode != 0:
+        raise SystemExit(f"wheel: {' '.join(line)} failed\n{done.stdout}{done.stderr}")
     return done.stdout
 
 

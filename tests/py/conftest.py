@@ -55,7 +55,9 @@ NO_CAPTURE = "functions are captured on CPython 3.11 alone"
 
 def _skip_where_refused(report: pytest.CollectReport | pytest.TestReport) -> None:
     """Count as skipped what has found that out by itself, as most other tests of captures do."""
-    if report.failed and not dvm._dvm.can_capture and "DVM-C004" in report.longreprtext:
+    if not report.failed or dvm._dvm.can_capture:
+        return
+    if "DVM-C004" in report.longreprtext + report.capstderr:
         report.outcome, report.longrepr = "skipped", (report.nodeid, 0, f"Skipped: {NO_CAPTURE}")
 
 
