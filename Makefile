@@ -10,6 +10,7 @@ SHELL := bash
 export PYTHON ?= python3.11
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 PRESET ?= debug# of the C++ tests: debug, release, asan or tsan
+TESTS_WITH ?= check# the requirements of test-python: check or test
 venv := .venv/bin
 pip := $(venv)/pip install --quiet
 
@@ -17,9 +18,9 @@ pip := $(venv)/pip install --quiet
 sources := $(shell find CMakeLists.txt cmake cpp pyproject.toml python \
   -name __pycache__ -prune -o ! -name '*.so' -print)
 
-.PHONY: help demo demo-torch test test-long test-ops test-torch bench bench-ops bench-nimble docs lint lint-quick size wheel clean
+.PHONY: help demo demo-torch test test-long test-ops test-torch test-python test-py313 test-py314 bench bench-ops bench-nimble docs lint lint-quick size wheel wheels clean
 help: ## list these commands
-	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 20
+	@sed -n 's/^\([a-z0-9-]*\):.*## /  make \1\t/p' Makefile | expand -t 20
 
 demo: .venv/installed ## build dvm and run examples/demo.py
 	$(venv)/python examples/demo.py
@@ -45,6 +46,16 @@ test-ops: .venv/installed .venv/extra-test ## run PyTorch's database of operator
 test-torch: .venv/installed .venv/extra-test ## compare PyTorch models in all modes and dtypes, their training and gradients of ops (an hour)
 	DVM_TEST_WHOLE=1 $(venv)/pytest -n auto --dist worksteal tests/py/torch_door/test_models.py tests/py/torch_door/test_gradients.py \
 	  tests/py/torch_door/test_memory_use.py
+
+test-python: .venv/installed .venv/extra-$(TESTS_WITH) ## run the Python tests on whatever Python PYTHON is
+	$(venv)/pytest -n auto --dist worksteal
+
+# In root folders of Debian that have these Pythons. TESTS_WITH=test brings PyTorch, too: gigabytes.
+in-root := make PYTHON=python3 TESTS_WITH=$(TESTS_WITH)
+test-py313: | apt-roots ## run the Python tests on CPython 3.13: what works without capture (as root)
+	scripts/python_root.sh trixie $(in-root) test-python
+test-py314: | apt-roots ## the same on CPython 3.14
+	scripts/python_root.sh sid $(in-root) test-python
 
 bench: .venv/installed .venv/extra-bench | apt-bench ## time dvm and its peers (an hour), and the parts of dvm
 	cmake --preset release -DDVM_BENCHMARKS=ON --log-level=WARNING
@@ -73,22 +84,26 @@ lint-quick: .venv/extra-build .venv/extra-dev | apt-format ## the part of lint t
 size: ## lines per folder
 	@$(PYTHON) tools/sz.py
 
-wheel: .venv/extra-build ## build the wheel into dist/
-	$(venv)/pip wheel --quiet --no-build-isolation --no-deps --wheel-dir dist .
+wheel: .venv/extra-build .venv/extra-wheels ## build the wheel of this Python into dist/, and try it
+	$(venv)/python tools/wheel.py
+
+wheels: wheel | apt-roots ## build and try those of CPython 3.11 and 3.13 (as root), and the sdist
+	scripts/python_root.sh trixie $(in-root) wheel
+	$(venv)/python -c "from scikit_build_core.build import build_sdist; build_sdist('dist')"
 	ls dist
 
 clean: ## remove everything that was built
 	rm -rf build dist .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
-.PHONY: apt-build apt-test apt-bench apt-format apt-tidy
-apt-build apt-test apt-bench apt-format apt-tidy: apt-%:
+.PHONY: apt-build apt-test apt-bench apt-format apt-tidy apt-roots
+apt-build apt-test apt-bench apt-format apt-tidy apt-roots: apt-%:
 	@scripts/bootstrap.sh $*
 
 .venv/created: | apt-build
 	$(PYTHON) -m venv --clear .venv
 	touch $@
 
-# extra-build, extra-test, extra-bench, extra-dev, extra-torch, extra-demo: the requirements under that name in pyproject.toml.
+# extra-build, extra-check, extra-test, extra-bench, extra-dev, extra-torch, extra-demo: the requirements under that name in pyproject.toml.
 .venv/extra-%: pyproject.toml tools/requirements.py .venv/created
 	$(venv)/python tools/requirements.py $* | $(pip) -r /dev/stdin
 	touch $@

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs what the given groups (build test bench format tidy) need from apt, and only what is
+# Installs what the given groups (build test bench format tidy roots) need from apt, and only what is
 # missing: each requirement is probed first, so a machine that has it all needs neither apt nor root.
 set -euo pipefail
 python=${PYTHON:-python3.11}
@@ -41,8 +41,9 @@ for group in "$@"; do
     bench) need libbenchmark-dev header benchmark/benchmark.h ;;
     format) need clang-format program clang-format ;;
     tidy) need clang-tidy program clang-tidy ;;
+    roots) need debootstrap program debootstrap ;;
     *)
-      echo "bootstrap: unknown group '$group' (build, test, bench, format, tidy)" >&2
+      echo "bootstrap: unknown group '$group' (build, test, bench, format, tidy, roots)" >&2
       exit 2
       ;;
   esac

@@ -1,8 +1,10 @@
 """Print the requirements that pyproject.toml lists, for `pip install -r`, without building dvm.
 
-Each argument is `build`, `run`, or the name of an optional extra.
+Each argument is `build`, `run`, or the name of an optional extra; an extra may name others, as in
+`dvm-compiler[check]`.
 """
 
+import re
 import sys
 import tomllib
 from pathlib import Path
@@ -14,7 +16,12 @@ def requirements(group: str) -> list[str]:
     groups: dict[str, list[str]] = pyproject["project"]["optional-dependencies"]
     groups["build"] = pyproject["build-system"]["requires"]
     groups["run"] = pyproject["project"]["dependencies"]
-    return groups[group]
+    of_extra = re.compile(rf"{pyproject['project']['name']}\[([\w-]+)\]")
+    found = []
+    for line in groups[group]:
+        extra = of_extra.fullmatch(line)
+        found += requirements(extra[1]) if extra else [line]
+    return found
 
 
 if __name__ == "__main__":

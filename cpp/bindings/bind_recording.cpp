@@ -75,9 +75,8 @@ class Locations {
     const auto [found, added] = lines.try_emplace(event.instruction);
     if (added) {
       auto* code = static_cast<PyCodeObject*>(event.code);
-      const int offset = event.instruction * static_cast<int>(sizeof(_Py_CODEUNIT));
       found->second = pack(py::reinterpret_borrow<py::object>(code->co_filename),
-                           py::int_(PyCode_Addr2Line(code, offset)));
+                           py::int_(dvm_code_line(code, event.instruction)));
     }
     return found->second;
   }
@@ -181,14 +180,12 @@ py::tuple peek(const py::object& object) {
 }
 
 // The names that are asked for where a generator is closed that has no more to do then.
-py::tuple asked_by_exit([[maybe_unused]] const py::object& code) {
-#if DVM_CAPTURE
+py::tuple asked_by_exit(const py::object& code) {
   if (const auto names = capture::asked_by_exit(reinterpret_cast<PyCodeObject*>(code.ptr()))) {
     py::tuple asked(names->size());
     for (size_t i = 0; i < names->size(); ++i) asked[i] = py::handle((*names)[i]);
     return asked;
   }
-#endif
   return py::tuple();
 }
 

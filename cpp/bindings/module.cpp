@@ -4,6 +4,7 @@
 #include "bindings/compiled_type.h"
 #include "bindings/errors.h"
 #include "capture/numpy/numpy_library.h"
+#include "capture/record/recorder.h"
 #include "capture/replay/raising_warnings.h"
 
 namespace py = pybind11;
@@ -15,7 +16,7 @@ PYBIND11_MODULE(_dvm, module) {
   using namespace dvm;
   module.doc() = "Native core of dvm; use the package dvm, not this module.";
   module.attr("__version__") = DVM_VERSION;
-  module.attr("can_capture") = DVM_CAPTURE == 1;
+  module.attr("can_capture") = capture::kCanRecord;
   if (!capture::import_warnings() || !capture::import_numpy()) throw py::error_already_set();
   PyObject* compiled = bindings::make_compiled_type();
   if (compiled == nullptr) throw py::error_already_set();

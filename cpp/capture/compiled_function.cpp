@@ -35,9 +35,6 @@ PyFunctionObject* as_function(const Ref& function) {
 
 // Why a function of this kind is never captured, or empty.
 std::string refusal_of(const PyCodeObject* code) {
-#if !DVM_CAPTURE
-  return "other-cpython";
-#endif
   if (code->co_flags & (CO_COROUTINE | CO_ASYNC_GENERATOR)) return "coroutine-function";
   if (code->co_flags & CO_GENERATOR) return "generator-function";
   return {};

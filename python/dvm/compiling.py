@@ -112,6 +112,8 @@ def compile(
     Raises:
         UnsupportedError: for an unknown target, numerics or precision.
         TypeError: if `fn` is no such thing.
+        CaptureError: for a function, on another Python than CPython 3.11. Modules of PyTorch go
+            through torch.compile there.
     """
     if fn is NOTHING:
         Options(target, numerics, precision)  # refuses what there is not
@@ -121,11 +123,11 @@ def compile(
     if type(fn) is _dvm.Compiled:
         fn = fn.given
     how: Any = {"target": target, "numerics": numerics, "precision": precision}
-    if is_module(fn):
+    if is_module(fn) and _dvm.can_capture:
         from dvm.torch import modules
 
         return modules.compile(fn, name=name, **how)
-    if is_by_torch_compile(fn):
+    if is_module(fn) or is_by_torch_compile(fn):
         from dvm.torch import modules, traced
 
         return traced.compile(fn, **modules.backend_options(**how))
@@ -140,6 +142,11 @@ def compile_function(
     given, fn = fn, _function_for(fn)
     if not isinstance(fn, types.FunctionType):
         raise TypeError(_what_to_compile(fn))
+    if not _dvm.can_capture:
+        here = ".".join(map(str, sys.version_info[:2]))
+        raise errors.make(
+            "other_cpython", f"dvm.compile captures Python functions on CPython 3.11, not on {here}"
+        )
     with _importing:  # the lowering names the functions that the recorder must not enter
         from dvm import magpy_capture, repro  # noqa: F401
         from dvm.explaining import inspection  # noqa: F401

@@ -115,7 +115,6 @@ NO_FASTER = "leave it uncompiled, or compile the part of it that computes most"
 PATHS = "see f.why_recompiled() for what told the paths apart"
 ONE_STEP = "compile the function that computes one step"
 AWAITED = "compile the function that does the array work, and call it from the async one"
-OTHER_PYTHON = "use CPython 3.11 to compile; the results are the same"
 REPORT = "this is a bug in dvm; please report it with the program"
 
 # ---- straight
@@ -714,10 +713,6 @@ PATH_LIMIT = Row("reached the limit of {} paths; calls that match none run uncom
 
 GENERATOR_FUNCTION = Row("it is a generator function, whose calls compute nothing", ONE_STEP)
 COROUTINE_FUNCTION = Row("it is an async function, whose calls compute nothing", AWAITED)
-
-# ---- other python
-
-OTHER_CPYTHON = Row("capture needs CPython 3.11; this is another version", OTHER_PYTHON)
 
 # ---- report
 

@@ -5,7 +5,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 
 import pytest
@@ -30,6 +30,49 @@ def pytest_collection_finish() -> None:
     """What modules hold stays: a collection that looks at all of PyTorch takes half a second."""
     gc.collect()
     gc.freeze()
+
+
+# Of captures alone: folders, and files some of whose tests look no further than at bytecode.
+OF_CAPTURE = {
+    *("generated", "lifetimes", "loops", "programs", "rebinding", "recursion", "semantics"),
+    *("test_advice.py", "test_numpy_suite.py", "test_outlining.py", "test_saving.py"),
+    *("test_splitting.py", "torch_native"),
+}
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Skip what captures functions where that is not done: on another Python than CPython 3.11."""
+    if dvm._dvm.can_capture:
+        return
+    for item in items:
+        names = item.path.relative_to(Path(__file__).parent).parts
+        if OF_CAPTURE.intersection(names) or item.get_closest_marker("captures"):
+            item.add_marker(pytest.mark.skip(reason=NO_CAPTURE))
+
+
+NO_CAPTURE = "functions are captured on CPython 3.11 alone"
+
+
+def _skip_where_refused(report: pytest.CollectReport | pytest.TestReport) -> None:
+    """Count as skipped what has found that out by itself, as most other tests of captures do."""
+    if not report.failed or dvm._dvm.can_capture:
+        return
+    if "DVM-C004" in report.longreprtext + report.capstderr:
+        report.outcome, report.longrepr = "skipped", (report.nodeid, 0, f"Skipped: {NO_CAPTURE}")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    report = yield
+    _skip_where_refused(report)
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    _skip_where_refused(report)
+    return report
 
 
 @pytest.fixture(autouse=True)

@@ -82,6 +82,7 @@ def test_env_tells_the_simd_level_and_refuses_an_unknown_one(
     assert "DVM_SIMD is 'mmx', which is no SIMD level; it has: " in done.stderr
 
 
+@pytest.mark.captures
 def test_explain(run_module: Run, model: Path) -> None:
     command = ("explain", f"{model}:scaled", "--arg", "f32[32,64]", "--arg", "2.5")
     text = run_module(*command).stdout
@@ -96,6 +97,7 @@ def test_explain(run_module: Run, model: Path) -> None:
     assert report["call"]["regions"] == 1
 
 
+@pytest.mark.captures
 def test_explain_captures_at_once(run_module: Run, tmp_path: Path) -> None:
     """As `profile` does: who asks once has no time to wait until a capture would pay."""
     path = tmp_path / "short.py"
@@ -107,6 +109,7 @@ def test_explain_captures_at_once(run_module: Run, tmp_path: Path) -> None:
         assert "small part of what its calls take" not in text
 
 
+@pytest.mark.captures
 def test_what_a_decorator_asks_for_holds_until_the_command_says_else(
     run_module: Run, model: Path
 ) -> None:
@@ -154,6 +157,7 @@ def test_asm_reads_what_inspect_prints(run_module: Run, tmp_path: Path) -> None:
     assert f"line {wrong + 1}: unknown instruction 'Mull'; did you mean 'Mul'?" in done.stderr
 
 
+@pytest.mark.captures
 def test_a_reader_that_goes_away_is_no_traceback(model: Path) -> None:
     """`| head`."""
     call = [sys.executable, "-I", "-m", "dvm", "explain", f"{model}:scaled", "--json"]
@@ -219,6 +223,7 @@ def test_errors_are_one_line_and_exit_status_2(
     assert text in done.stderr
 
 
+@pytest.mark.captures
 def test_an_exception_of_the_program_keeps_its_traceback(run_module: Run, model: Path) -> None:
     done = run_module("explain", f"{model}:fails", "--arg", "f32[3]")
     assert done.returncode == 1

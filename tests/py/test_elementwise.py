@@ -120,7 +120,9 @@ def test_rows_mean_what_numpy_means(op: str) -> None:
         actual = evaluate(op, dtype, "bool" if asks else dtype, *operands)
         with np.errstate(all="ignore"):
             expected = meaning(*operands)
-        if op in EXTREMES and NUMPY[dtype].kind == "f":
+        # From a zero to the other one of float16: NumPy 2.5 gives that, before it gave the first.
+        is_any_zero = op in EXTREMES or (op, dtype) == ("nextafter", "f16")
+        if is_any_zero and NUMPY[dtype].kind == "f":
             actual, expected = actual + 0, expected + 0
         terms = np.abs(np.array(operands)).max(axis=0) if op in CANCELLING else None
         check(f"{op} {dtype}", actual, expected, LIBRARY.get(op, 0), terms)

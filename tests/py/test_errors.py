@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable
 from pathlib import Path
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -44,6 +45,11 @@ def call_that_would_be_captured() -> object:
         return dvm.compile(lambda x: x + 1)(np.ones(3))
 
 
+def compile_on_another_python() -> object:
+    with mock.patch.object(_dvm, "can_capture", False):
+        return dvm.compile(lambda x: x + 1)
+
+
 # row -> what triggers it through the package
 HERE: dict[str, Callable[[], object]] = {
     "text_syntax": lambda: _dvm.run_pass("fuse", "", "graph v1 { what"),
@@ -70,6 +76,7 @@ HERE: dict[str, Callable[[], object]] = {
     "recompile": call_that_would_be_captured,
     "bad_annotation": lambda: dvm.annotate(3, pure=True),
     "capture_refused": lambda: dvm.compile(lambda x: x).inspect("graph"),
+    "other_cpython": compile_on_another_python,
 }
 
 # rows whose hint is what the place that raises them says: the reason's own advice, for one

@@ -120,6 +120,7 @@ def run(topics: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.captures
 def test_the_environment_variable_prints_to_stderr() -> None:
     done = run("captures, perf")
     assert done.returncode == 0

@@ -152,6 +152,7 @@ def test_a_negative_limit_is_refused() -> None:
         dvm.set_cache_limit(-1)
 
 
+@pytest.mark.captures
 def test_results_outlive_the_interpreter_quietly() -> None:
     program = (
         "import dvm, numpy as np, builtins\n"

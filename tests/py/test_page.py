@@ -324,6 +324,7 @@ def test_magics() -> None:
         magic("explain f(")
 
 
+@pytest.mark.captures
 def test_magics_in_ipython() -> None:
     pytest.importorskip("IPython")
     source = (

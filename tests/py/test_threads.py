@@ -233,6 +233,7 @@ def run(source: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.captures
 def test_threads_that_replay_do_not_keep_the_process_from_ending() -> None:
     ended = run("""
 import threading, time
@@ -252,16 +253,19 @@ time.sleep(0.1)
 
 
 def test_other_interpreters_are_refused() -> None:
-    ended = run("""
+    name = "_xxsubinterpreters" if sys.version_info < (3, 13) else "_interpreters"
+    ended = run(f"""
 import sys
-import _xxsubinterpreters as interpreters
+import {name} as interpreters
 other = interpreters.create()
 try:
-    interpreters.run_string(other, f"import sys; sys.path[:] = {sys.path!r}; import dvm")
-except interpreters.RunFailedError as error:
+    print(interpreters.run_string(other, "import sys; sys.path[:] = {sys.path!r}; import dvm"))
+except Exception as error:  # before 3.13
     print(error)
 """)
-    assert "main interpreter only" in ended.stdout, ended
+    # CPython itself knows that of interpreters with locks of their own, which are all since 3.13.
+    refused = ("main interpreter only", "does not support loading in subinterpreters")
+    assert any(words in ended.stdout for words in refused), ended
 
 
 def test_a_function_is_captured_by_one_thread_at_a_time() -> None:

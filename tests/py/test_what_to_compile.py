@@ -94,6 +94,7 @@ def test_the_log_says_that_no_call_was_replayed(caplog: Any) -> None:
     assert len(told) == 1, caplog.messages
 
 
+@pytest.mark.captures
 def test_dir_names_what_is_public() -> None:
     code = "import dvm; dvm.compile(lambda x: x)(1); print(*dir(dvm))"
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -8,14 +8,10 @@
 
 namespace dvm::capture {
 
-#if !DVM_CAPTURE
-inline bool lets_exit_pass(PyObject*) { return false; }
-#else
 // The global names of exceptions that handlers compare it with, wherever a generator of this code
 // waits (borrowed); none, where one may do more than that.
 std::optional<std::vector<PyObject*> > asked_by_exit(PyCodeObject* code);
 // Whether it leaves a generator without a trace: no handler takes it.
 bool lets_exit_pass(PyObject* generator);
-#endif
 
 }  // namespace dvm::capture

@@ -97,7 +97,9 @@ std::optional<std::vector<PyObject*>> asked_by_exit(PyCodeObject* code) {
 }
 
 bool lets_exit_pass(PyObject* generator) {
-  const Asked& names = asked_of(reinterpret_cast<PyGenObject*>(generator)->gi_code);
+  PyCodeObject* const code = reinterpret_cast<PyGenObject*>(generator)->gi_code;
+  if (PyBytes_GET_SIZE(code->co_exceptiontable) == 0) return true;
+  const Asked& names = asked_of(code);
   DvmScopes scopes;
   if (!names || !dvm_generator_scopes(generator, &scopes)) return false;
   return std::ranges::all_of(*names, [&](PyObject* name) {

@@ -32,6 +32,7 @@ PyObject* dvm_frame_function(PyFrameObject* frame);   /* borrowed */
 PyObject* dvm_frame_generator(PyFrameObject* frame);  /* borrowed; null: of no generator */
 int dvm_generator_scopes(PyObject* generator, DvmScopes* scopes); /* 0: it has come to its end */
 int dvm_code_next_opcode(PyCodeObject* code, int index); /* behind the one at this unit; 0: none */
+int dvm_code_line(PyCodeObject* code, int index);        /* of the instruction at this unit */
 int dvm_frame_is_cell(const PyCodeObject* code, int slot); /* a cell that the frame itself made */
 /* f_trace_opcodes: set to `on`, the former value returned. */
 int dvm_frame_swap_opcodes(PyFrameObject* frame, int on);

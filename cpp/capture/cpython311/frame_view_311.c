@@ -43,6 +43,10 @@ int dvm_code_next_opcode(PyCodeObject* code, int index) {
   return _PyOpcode_Deopt[_Py_OPCODE(units[next])];
 }
 
+int dvm_code_line(PyCodeObject* code, int index) {
+  return PyCode_Addr2Line(code, index * (int)sizeof(_Py_CODEUNIT));
+}
+
 const void* dvm_frame_identity(PyFrameObject* frame) { return frame->f_frame; }
 
 const void* dvm_frame_caller(PyFrameObject* frame) { return frame->f_frame->previous; }

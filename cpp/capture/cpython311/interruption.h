@@ -4,9 +4,6 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
-#if !DVM_CAPTURE  // no call is replayed
-static inline int dvm_is_interrupted(void) { return 0; }
-#else
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -17,5 +14,4 @@ int dvm_is_interrupted(void);
 
 #ifdef __cplusplus
 }
-#endif
 #endif

@@ -17,6 +17,8 @@
 
 namespace dvm::capture {
 
+extern const bool kCanRecord = true;
+
 namespace {
 
 using Kind = core::SeenEvent::Kind;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "capture/cpython311/containers.h"
 #include "capture/library/library.h"
 
 namespace dvm::capture {
@@ -32,11 +33,8 @@ bool same_set(PyObject* a, PyObject* b) {
   if (PySet_GET_SIZE(a) != PySet_GET_SIZE(b)) return false;
   Py_ssize_t at = 0, other_at = 0;
   PyObject *element = nullptr, *other = nullptr;
-  Py_hash_t hash = 0;
-  while (_PySet_NextEntry(a, &at, &element, &hash)) {
-    if (!_PySet_NextEntry(b, &other_at, &other, &hash) || !same_literal(element, other)) {
-      return false;
-    }
+  while (dvm_set_next(a, &at, &element)) {
+    if (!dvm_set_next(b, &other_at, &other) || !same_literal(element, other)) return false;
   }
   return true;
 }

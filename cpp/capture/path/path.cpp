@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "capture/cpython311/containers.h"
+
 namespace dvm::capture {
 
 namespace {
@@ -10,7 +12,7 @@ constexpr const char* kResultKinds[] = {"array", "numpy", "float", "int", "bool"
 
 uint64_t version_of(PyObject* holder) {
   return PyType_Check(holder) ? reinterpret_cast<PyTypeObject*>(holder)->tp_version_tag
-                              : reinterpret_cast<PyDictObject*>(holder)->ma_version_tag;
+                              : dvm_dict_version(holder);
 }
 
 // The step a path ends with when the original runs from there on.

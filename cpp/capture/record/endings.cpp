@@ -70,9 +70,7 @@ bool Endings::is_done_with_arguments(PyObject* callee) {
 }
 
 bool finishes_something(PyObject* object) {
-  if (!PyGen_CheckExact(object)) return false;
-  PyObject* const table = reinterpret_cast<PyGenObject*>(object)->gi_code->co_exceptiontable;
-  return PyBytes_GET_SIZE(table) > 0 && !lets_exit_pass(object);
+  return PyGen_CheckExact(object) && !lets_exit_pass(object);
 }
 
 bool is_holder(PyObject* object) {

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <unordered_map>
 
+#include "capture/cpython311/containers.h"
 #include "capture/known_object.h"
 #include "capture/library/library.h"
 #include "capture/record/endings.h"
@@ -241,7 +242,7 @@ void Lifetimes::forget_contents(PyObject* container) {
 
 bool Lifetimes::Trusted::has_same() const {
   if (PyDict_CheckExact(container)) {
-    return reinterpret_cast<PyDictObject*>(container)->ma_version_tag == version;
+    return dvm_dict_version(container) == version;
   }
   PyObject** const now = reinterpret_cast<PyListObject*>(container)->ob_item;
   return PyList_GET_SIZE(container) == std::ssize(elements) &&
@@ -269,7 +270,7 @@ void Lifetimes::trust(PyObject* container) {
   if (PyList_CheckExact(container) && PyList_GET_SIZE(container) >= kFewest) {
     take_changes(added);
   } else if (PyDict_CheckExact(container) && PyDict_GET_SIZE(container) >= kFewest) {
-    added.version = reinterpret_cast<PyDictObject*>(container)->ma_version_tag;
+    added.version = dvm_dict_version(container);
     Py_ssize_t position = 0;
     for (PyObject *key, *value; PyDict_Next(container, &position, &key, &value);) {
       for (PyObject* const object : {key, value}) {

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "capture/cpython311/containers.h"
 #include "capture/cpython311/instance_dict.h"
 #include "capture/record/lifetimes.h"
 
@@ -104,8 +105,7 @@ void OldValues::add_all(PyObject* container) {
       add(key), add(value);
     }
   } else if (PyAnySet_Check(container)) {
-    Py_hash_t hash;
-    for (PyObject* item; _PySet_NextEntry(container, &position, &item, &hash);) add(item);
+    for (PyObject* item; dvm_set_next(container, &position, &item);) add(item);
   } else if (PyList_Check(container) || is_deque(container)) {
     for (Py_ssize_t place = Py_SIZE(container); place-- > 0;) add_place(container, place);
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "capture/cpython311/frame_view.h"
 #include "capture/library/library.h"
 #include "capture/record/dropped_contents.h"
 
@@ -34,8 +35,7 @@ bool tells_its_end(PyObject* object) {
 }  // namespace
 
 core::Loc location(Place place) {
-  const int line =
-      PyCode_Addr2Line(place.code, place.instruction * static_cast<int>(sizeof(_Py_CODEUNIT)));
+  const int line = dvm_code_line(place.code, place.instruction);
   return core::make_loc(printable(place.code->co_filename), line);
 }
 

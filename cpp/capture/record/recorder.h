@@ -14,6 +14,10 @@
 
 namespace dvm::capture {
 
+// Whether there is a recorder for this interpreter. Without one no function is compiled, and
+// nothing that asks for a recording runs.
+extern const bool kCanRecord;
+
 struct Trace {
   std::unique_ptr<Record> record;
   Ref result;  // null: the function raised, its exception is pending

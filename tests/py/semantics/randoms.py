@@ -151,16 +151,15 @@ def random_in_a_loop_until(w: World) -> None:
 
 @case
 def a_counter_from_outside(w: World) -> None:
-    ticks = iter(range(100))
-    old = time.perf_counter
-    time.perf_counter = lambda: next(ticks)
-
     @w.compiled
     def f(x):
         start = time.perf_counter()
         y = x * 2
         return y, time.perf_counter() - start, start
 
+    ticks = iter(range(100))
+    old = time.perf_counter
+    time.perf_counter = lambda: next(ticks)
     try:
         for n in (3, 3, 5, 3):
             w(f, floats(n))
