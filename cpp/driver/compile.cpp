@@ -10,6 +10,7 @@
 #include "core/graph/bodies.h"
 #include "core/graph/module.h"
 #include "core/passes/passes.h"
+#include "driver/added_passes.h"
 #include "driver/logs.h"
 #include "driver/lower.h"
 #include "driver/pipeline.h"
@@ -103,10 +104,13 @@ class Pipeline {
     std::vector<core::Decision> decisions;
     const PassSettings settings{widened_halves(options_), options_.precision,
                                 traits_of(options_.target).streams};
+    run_added({}, graph, decisions);
     for (const GraphPass& pass : kGraphPasses) {
-      if (!pass.applies(settings)) continue;
-      graph = timed(pass.name, [&] { return pass.run(graph, settings, decisions); });
-      if (options_.verify) is_body_ || module_ ? core::verify_nodes(graph) : core::verify(graph);
+      if (pass.applies(settings)) {
+        graph = timed(pass.name, [&] { return pass.run(graph, settings, decisions); });
+        if (options_.verify) is_body_ || module_ ? core::verify_nodes(graph) : core::verify(graph);
+      }
+      run_added(pass.name, graph, decisions);
     }
     fuser::Fusion fusion = timed(
         "fuse", [&] { return fuser::fuse(graph, region_limits(traits_of(options_.target))); });
@@ -127,6 +131,25 @@ class Pipeline {
     };
     const LowerOptions to{own_arguments, options_.dense_results && !is_body_, checks_, module_};
     return timed("plan", [&] { return lower(graph, std::move(fusion), compile_body, to); });
+  }
+
+  // Runs what users want behind this pass of the list. That is verified in any case.
+  void run_added(std::string_view after, core::Graph& graph,
+                 std::vector<core::Decision>& decisions) {
+    if (!options_.passes) return;
+    const std::span<const AddedPasses::Entry> entries = options_.passes->entries();
+    for (size_t k = 0; k < entries.size(); ++k) {
+      if (entries[k].after != after) continue;
+      try {
+        core::Graph made =
+            timed(entries[k].name, [&] { return options_.passes->run(k, graph, decisions); });
+        check_added(entries[k].name, graph, made, !is_body_ && module_ == nullptr);
+        graph = std::move(made);
+      } catch (const core::Error& error) {
+        options_.passes->refused(error);
+        throw;
+      }
+    }
   }
 
   // Runs one pass and records what it took and made. Texts are made outside of the clock.
