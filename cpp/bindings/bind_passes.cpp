@@ -3,6 +3,7 @@
 #include <pybind11/functional.h>
 #include <pybind11/stl.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "bindings/bind_dim.h"
@@ -10,6 +11,7 @@
 #include "bindings/python_passes.h"
 #include "core/error.h"
 #include "core/rewrite/rewrite.h"
+#include "driver/pipeline.h"
 
 namespace py = pybind11;
 
@@ -97,8 +99,8 @@ py::tuple rewrite(const Graph& graph, const std::vector<Pattern>& patterns,
 class PythonPasses : public driver::AddedPasses {
  public:
   PythonPasses(const std::vector<std::pair<std::string, std::string>>& entries, py::function run,
-               py::object refused)
-      : run_(std::move(run)), refused_(std::move(refused)) {
+               py::object refused, std::vector<std::string> off)
+      : off_(std::move(off)), run_(std::move(run)), refused_(std::move(refused)) {
     for (const auto& [name, after] : entries) entries_.push_back({name, after});
   }
   ~PythonPasses() override {
@@ -110,6 +112,9 @@ class PythonPasses : public driver::AddedPasses {
   PythonPasses& operator=(const PythonPasses&) = delete;
 
   std::span<const Entry> entries() const override { return entries_; }
+  bool switches_off(std::string_view pass) const override {
+    return std::find(off_.begin(), off_.end(), pass) != off_.end();
+  }
 
   void refused(const core::Error& error) const override {
     if (refused_.is_none()) return;
@@ -144,6 +149,7 @@ class PythonPasses : public driver::AddedPasses {
 
  private:
   std::vector<Entry> entries_;
+  std::vector<std::string> off_;
   py::function run_;
   py::object refused_;  // or None
 };
@@ -243,8 +249,15 @@ void bind_passes(py::module_& module) {
   py::class_<PythonPasses, std::shared_ptr<PythonPasses>>(
       module, "Passes", "Passes of Python's: names, what each comes behind, and what runs them.")
       .def(py::init<const std::vector<std::pair<std::string, std::string>>&, py::function,
-                    py::object>(),
-           py::arg("entries"), py::arg("run"), py::arg("refused") = py::none());
+                    py::object, std::vector<std::string>>(),
+           py::arg("entries"), py::arg("run"), py::arg("refused") = py::none(),
+           py::arg("off") = std::vector<std::string>{});
+  py::list passes;
+  for (const driver::GraphPass& pass : driver::graph_passes()) {
+    passes.append(
+        py::make_tuple(std::string(pass.name), pass.is_needed, std::string(pass.synopsis)));
+  }
+  module.attr("graph_pass_table") = passes;
   module.def("rewrite", &rewrite, py::arg("graph"), py::arg("patterns"), py::arg("replace"),
              py::arg("again") = false);
   // What passes read of a Graph.

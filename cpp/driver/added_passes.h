@@ -4,6 +4,7 @@
 
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/error.h"
@@ -20,6 +21,8 @@ class AddedPasses {
   };
   virtual ~AddedPasses() = default;
   virtual std::span<const Entry> entries() const = 0;
+  // Whether a pass of the list that is not needed is left out.
+  virtual bool switches_off(std::string_view pass) const = 0;
   // Appends what it decided. Throws what its author's code throws.
   virtual core::Graph run(size_t index, const core::Graph& graph,
                           std::vector<core::Decision>& decisions) const = 0;

@@ -43,19 +43,12 @@ core::Graph precision(const core::Graph& graph, const PassSettings& settings,
   return core::pass_precision(graph, settings.precision);
 }
 
-// In order. Dead code once there is no more to come, for every later pass looks at less; common
-// subexpressions after widening, which makes the same cast once per use; copies for reshapes last,
-// for nothing that moves operations may come between them and the fuser.
+constexpr bool needed = true, optional = false;
 constexpr GraphPass kGraphPasses[] = {
-    {"simplify", alike<core::pass_simplify>, always},
-    {"sink_reshapes", alike<core::pass_sink_reshapes>, always},
-    {"attention", attention, always},
-    {"precision", precision, rounds},
-    {"pad_windows", alike<core::pass_pad_windows>, copies_windows},
-    {"dead_code", alike<core::pass_dead_code>, always},
-    {"widen_half", widen_half, widens},
-    {"cse", alike<core::pass_cse>, always},
-    {"dense_reshapes", alike<fuser::pass_dense_reshapes>, always},
+#define DVM_PASS(name, run, applies, is_needed, synopsis) \
+  {#name, run, applies, is_needed, synopsis},
+#include "driver/passes.def"
+#undef DVM_PASS
 };
 
 class Pipeline {
@@ -106,7 +99,7 @@ class Pipeline {
                                 traits_of(options_.target).streams};
     run_added({}, graph, decisions);
     for (const GraphPass& pass : kGraphPasses) {
-      if (pass.applies(settings)) {
+      if (pass.applies(settings) && !is_off(pass)) {
         graph = timed(pass.name, [&] { return pass.run(graph, settings, decisions); });
         if (options_.verify) is_body_ || module_ ? core::verify_nodes(graph) : core::verify(graph);
       }
@@ -131,6 +124,10 @@ class Pipeline {
     };
     const LowerOptions to{own_arguments, options_.dense_results && !is_body_, checks_, module_};
     return timed("plan", [&] { return lower(graph, std::move(fusion), compile_body, to); });
+  }
+
+  bool is_off(const GraphPass& pass) const {
+    return options_.passes && !pass.is_needed && options_.passes->switches_off(pass.name);
   }
 
   // Runs what users want behind this pass of the list. That is verified in any case.

@@ -336,7 +336,10 @@ class Passes:
         entries: Sequence[tuple[str, str]],
         run: Callable[[int, Graph], Any],
         refused: Callable[[str], None] | None = ...,
+        off: Sequence[str] = ...,
     ) -> None: ...
+
+graph_pass_table: list[tuple[str, bool, str]]  # name, whether it is needed, synopsis
 
 class Module:
     """Functions, data types, and a graph that uses them."""

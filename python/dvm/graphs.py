@@ -144,7 +144,7 @@ class CompiledGraph:
         try:
             return _dvm.CompiledGraph(target=target, **self._given)
         except errors.PassError as error:
-            raise error from self._passes.cause
+            raise error from self._passes.take_cause()
 
     def __repr__(self) -> str:
         return f"<dvm.CompiledGraph target={self.target}>"

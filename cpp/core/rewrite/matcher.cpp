@@ -186,8 +186,14 @@ bool Matcher::solve_node(const Goal& goal) {
 bool Matcher::solve_at(const Goal& goal, Value v) {
   const PatternTerm& wanted = term(goal.term);
   Value& found = found_[static_cast<size_t>(goal.term)];
-  if (goal.subset == 0 && found >= 0) return same(found, v) && solve(goal.then);
   const size_t before = inside_.size();
+  if (goal.subset == 0 && found >= 0) {
+    if (!same(found, v)) return false;
+    take_twin(found, v);
+    if (solve(goal.then)) return true;
+    inside_.resize(before);
+    return false;
+  }
   const Value was = found;
   const auto attempt = [&](auto&& how) {
     inside_.push_back(v);
@@ -220,6 +226,15 @@ bool Matcher::solve_at(const Goal& goal, Value v) {
         return miss(v, "other-axes", named(graph_, v) + " goes along other axes");
       }
       return attempt([&] { return solve_operands(goal, seen); });
+  }
+}
+
+// What is computed twice is within twice.
+void Matcher::take_twin(Value known, Value twin) {
+  if (known == twin || std::ranges::find(inside_, known) == inside_.end()) return;
+  inside_.push_back(twin);
+  for (size_t k = 0; k < node(known).inputs.size(); ++k) {
+    take_twin(node(known).inputs[k], node(twin).inputs[k]);
   }
 }
 

@@ -58,6 +58,7 @@ class Matcher {
   bool solve_operands(const Goal& goal, const Node& node);
   bool solve_chain(const Goal& goal, uint32_t subset, const Node& node);
   bool solve_join(const Goal& goal, Value v);
+  void take_twin(Value known, Value twin);
   bool next_root();
   bool accept();
 

@@ -124,6 +124,7 @@ class Emission {
         mark(map_[static_cast<size_t>(v)]);
       }
     }
+    for (const Value v : std::exchange(waiting_, {})) emit(v);
     for (const Value v : from_.outputs) to_.outputs.push_back(emit(v));
     made_.resize(static_cast<size_t>(to_.size()), 0);
     return counts_;
@@ -167,7 +168,9 @@ class Emission {
   void emit_match(const Match& match) {
     const Node& root = from_.node(match.roots[0]);
     Site site{match.pattern, {}, {}, {}, match.roots[0], root.loc};
-    for (const Value v : match.variables) site.variables.push_back(v < 0 ? v : emit(v));
+    for (const Value v : match.variables) {
+      site.variables.push_back(v < 0 ? v : as_computed(match, emit(v)));
+    }
     for (const Value v : match.operands) site.operands.push_back(emit(v));
     for (const Value v : match.roots) site.types.push_back(from_.type(v));
     const int before = to_.size();
@@ -190,6 +193,16 @@ class Emission {
     to_.locate(before, site.loc);
     for (Value v = before; v < to_.size(); ++v) mark(v);
     ++counts_.replaced;
+  }
+
+  // A variable in the dtype that the match goes over to within.
+  Value as_computed(const Match& match, Value v) {
+    const auto is_cast = [&](Value inside) { return from_.node(inside).op == Op::cast; };
+    if (to_.node(v).op == Op::constant || std::ranges::none_of(match.inside, is_cast)) return v;
+    const DType wide = from_.type(match.roots[0]).dtype, dtype = to_.type(v).dtype;
+    const bool widens =
+        is_floating(wide) && is_floating(dtype) && byte_size(dtype) < byte_size(wide);
+    return widens ? to_.cast(v, wide) : v;
   }
 
   void mark(Value v) {

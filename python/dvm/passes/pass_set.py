@@ -22,24 +22,16 @@ class _RefusedError(Exception):
         self.at = at
 
 
-class PassSet:
-    """Passes in their order. It does not change, and copies of it are itself."""
+class _Runner:
+    """What the core calls. It holds no set, for no garbage collection sees what the core holds."""
 
-    def __init__(self, passes: Iterable[Any]) -> None:
-        self._passes = tuple(map(_made, passes))
-        valid = graph_passes()
-        for each in self._passes:
-            if each.after and each.after not in valid:
-                raise errors.unknown("unknown_name", "pass", each.after, valid)
-        self.cause: BaseException | None = None  # of the last refusal
-        entries = [(each.title, each.after) for each in self._passes]
-        self.native = _dvm.Passes(entries, self._run)
-        # Where a call runs uncompiled that one refuses, for what a program does is not for a pass
-        # to break.
-        self.captured = _dvm.Passes(entries, self._run, _warn)
+    def __init__(self, passes: tuple[Pass, ...]) -> None:
+        self.passes = passes
+        self.cause: BaseException | None = None
 
-    def _run(self, index: int, graph: _dvm.Graph) -> tuple[_dvm.Graph, list[Note]]:
-        done = self._passes[index]
+    def run(self, index: int, graph: _dvm.Graph) -> tuple[_dvm.Graph, list[Note]]:
+        """Run one pass. Raises nothing but what the core makes a PassError of."""
+        done = self.passes[index]
         self.cause = None
         try:
             made = done.run(graph)
@@ -56,11 +48,34 @@ class PassSet:
             raise _RefusedError(what, getattr(done, "at", NOWHERE)) from error
         return made, [note._replace(node=f"pass {done.title} {note.node}") for note in notes]
 
+
+class PassSet:
+    """Passes in their order. It does not change, and copies of it are itself."""
+
+    def __init__(self, passes: Iterable[Any]) -> None:
+        given = tuple(passes)
+        self._off = tuple(_switched_off(each) for each in given if isinstance(each, str))
+        self._passes = tuple(_made(each) for each in given if not isinstance(each, str))
+        for each in self._passes:
+            if each.after and each.after not in graph_passes():
+                raise errors.unknown("unknown_name", "pass", each.after, graph_passes())
+        self._runner = _Runner(self._passes)
+        entries = [(each.title, each.after) for each in self._passes]
+        self.native = _dvm.Passes(entries, self._runner.run, None, self._off)
+        # Where a call runs uncompiled that one refuses, for what a program does is not for a pass
+        # to break.
+        self.captured = _dvm.Passes(entries, self._runner.run, _warn, self._off)
+
+    def take_cause(self) -> BaseException | None:
+        """What made the last pass fail, once."""
+        cause, self._runner.cause = self._runner.cause, None
+        return cause
+
     def __iter__(self) -> Iterator[Pass]:
         return iter(self._passes)
 
     def __len__(self) -> int:
-        return len(self._passes)
+        return len(self._passes) + len(self._off)
 
     def __copy__(self) -> PassSet:
         return self
@@ -69,26 +84,35 @@ class PassSet:
         return self
 
     def __reduce__(self) -> Any:
-        return PassSet, (self._passes,)
+        return PassSet, ((*self._passes, *(f"{name}:off" for name in self._off)),)
 
     def __repr__(self) -> str:
-        return f"<dvm.passes {', '.join(each.title for each in self._passes)}>"
+        names = [*(each.title for each in self._passes), *(f"{name}:off" for name in self._off)]
+        return f"<dvm.passes {', '.join(names)}>"
 
 
 def graph_passes() -> list[str]:
     """The names that `after` may have: dvm's own passes of graphs, in their order."""
-    names = _dvm.pass_names()
-    return names[: names.index("fuse")]
+    return [name for name, _, _ in _dvm.graph_pass_table]
 
 
 def pass_set(passes: Any) -> PassSet | None:
     """What `passes=` was given, which may be made already; None where there are none."""
     if passes is None or isinstance(passes, PassSet):
         return passes or None
-    if isinstance(passes, Pass) or not isinstance(passes, Iterable):
+    if isinstance(passes, Pass | str) or not isinstance(passes, Iterable):
         raise TypeError(f"passes is a list of passes, not {passes!r:.60}")
     made = PassSet(passes)
     return made if len(made) else None
+
+
+def _switched_off(given: str) -> str:
+    """The name of a pass in "name:off"."""
+    name, _, state = given.partition(":")
+    valid = [name for name, is_needed, _ in _dvm.graph_pass_table if not is_needed]
+    if state != "off" or name not in valid:
+        raise errors.unknown("unknown_name", "switch", given, [f"{name}:off" for name in valid])
+    return name
 
 
 def _made(given: Any) -> Pass:

@@ -166,7 +166,7 @@ def compile_graph(
             passes=None if options.passes is None else options.passes.native,
         )
     except errors.PassError as error:
-        raise error from options.passes.cause
+        raise error from options.passes.take_cause()
     except (Untranslatable, errors.GraphError, errors.ShapeError) as reason:
         if options.fallback == "error":
             raise errors.make("unsupported", f"the graph has {reason}") from reason

@@ -224,6 +224,40 @@ def test_values_computed_twice_are_one():
     assert count(graph.replace("%3 = exp(%0)", "%3 = exp(%1)"), marked(lambda x: x * x)) == 0
 
 
+def test_what_is_within_twice_is_no_use_outside():
+    graph = binary(
+        "neg(%0) f32[m, n]",
+        "exp(%2) f32[m, n]",
+        "neg(%0) f32[m, n]",
+        "exp(%4) f32[m, n]",
+        "mul(%3, %5) f32[m, n]",
+        result="%6",
+    )
+    assert count(graph, marked(lambda x: ops.exp(-x) ** 2)) == 1
+    assert count(graph.replace("%5 = exp(%4)", "%5 = exp(%2)"), marked(lambda x: ops.exp(-x) ** 2))
+
+
+def test_a_replacement_is_computed_in_the_dtype_of_the_result():
+    class Sum(PatternPass):
+        def pattern(self, x, y):
+            return ops.exp(x * y).sum()
+
+        def replacement(self, x, y):
+            assert (x.dtype, y.dtype) == ("f32", "f32")
+            return ops.exp(x * y).sum()
+
+    graph = graph_of(
+        "input f16[m, n]",
+        "input f16[m, n]",
+        "mul(%0, %1) f16[m, n]",
+        "cast(%2) f32[m, n]",
+        "exp(%3) f32[m, n]",
+        "sum(%4) f32[m, 1] {axes = [1]}",
+        result="%5",
+    )
+    assert count(graph, Sum()) == 1
+
+
 def test_several_roots_are_replaced_together():
     class SinCos(PatternPass):
         def pattern(self, x):

@@ -66,6 +66,29 @@ def graphs(draw):
     return g
 
 
+class Chain(PatternPass):
+    def pattern(self, a, b, c, d):
+        return ops.exp(a) * ops.sin(b) * ops.cos(c) * ops.tanh(d)
+
+    def replacement(self, a):
+        return a
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.data())
+def test_every_order_and_grouping_of_a_chain_matches(data):
+    g = _dvm.Graph()
+    n = g.symbol("n", 1)
+    factors = [g.elementwise(op, [g.input("f32", [n])]) for op in ("exp", "sin", "cos", "tanh")]
+    while len(factors) > 1:
+        factors = data.draw(st.permutations(factors))
+        k = data.draw(st.integers(0, len(factors) - 2))
+        factors[k : k + 2] = [g.elementwise("mul", factors[k : k + 2])]
+    g.outputs = factors
+    given = [np.full(2, k, np.float32) for k in range(4)]
+    assert list(dvm.CompiledGraph(g, passes=[Chain])(*given)[0]) == [0, 0]
+
+
 @settings(max_examples=60, deadline=None)
 @given(graphs(), st.integers(1, 3), st.integers(1, 3))
 def test_the_same_bits(graph, m, n):

@@ -1,5 +1,8 @@
 """Passes that break graphs, fail, or come to no end: errors that name them."""
 
+import gc
+import weakref
+
 import numpy as np
 import pytest
 
@@ -173,6 +176,47 @@ def test_a_function_runs_uncompiled_with_a_warning():
         y = f(x)
     assert np.array_equal(y, np.tanh(x) * 2)
     assert any("the pass Raises" in reason for reason in f.fallback_reasons)
+
+
+def test_a_model_of_torch_names_the_pass():
+    torch = pytest.importorskip("torch")
+    torch._dynamo.reset()
+    f = torch.compile(torch.tanh, backend="dvm", options={"passes": [Raises]})
+    with pytest.raises(Exception, match="the pass Raises raises ZeroDivisionError"):
+        f(torch.ones(3))
+    with pytest.raises(TypeError, match="a list of passes"):
+        torch.compile(torch.tanh, backend="dvm", options={"passes": 3})(torch.ones(3))
+
+
+def test_an_onnx_file_names_the_pass():
+    onnx = pytest.importorskip("onnx")
+    import dvm.onnx
+
+    text = (
+        '<ir_version: 10, opset_import: ["" : 21]> g (float[n] x) => (float[n] y) { y = Tanh(x) }'
+    )
+    with pytest.raises(dvm.PassError, match="the pass Raises raises ZeroDivisionError"):
+        dvm.onnx.load(onnx.parser.parse_model(text), passes=[Raises])
+
+
+def test_passes_are_let_go():
+    """What compiles with them holds them, and nothing else."""
+
+    class Same(Tanh):
+        def replacement(self, x):
+            return x
+
+    held = Same()
+    seen = weakref.ref(held)
+    made = dvm.CompiledGraph(TANH, passes=[held])
+    f = dvm.compile(lambda x: np.tanh(x), passes=[held])
+    x = np.linspace(0, 1, 100_000, dtype=np.float32)
+    for _ in range(3):
+        f(x)
+    assert f.stats.captures == 1
+    del held, made, f
+    gc.collect()
+    assert seen() is None
 
 
 def test_a_file_has_no_passes(tmp_path):
