@@ -44,6 +44,12 @@ def call_that_would_be_captured() -> object:
         return dvm.compile(lambda x: x + 1)(np.ones(3))
 
 
+class _DropsResults(Pass):
+    def run(self, graph: _dvm.Graph) -> _dvm.Graph:
+        graph.outputs = []
+        return graph
+
+
 # row -> what triggers it through the package
 HERE: dict[str, Callable[[], object]] = {
     "text_syntax": lambda: _dvm.run_pass("fuse", "", "graph v1 { what"),
@@ -52,6 +58,9 @@ HERE: dict[str, Callable[[], object]] = {
     "bytecode_truncated": lambda: _dvm.disassemble(program()[:-3]),
     "bytecode_invalid": lambda: _dvm.disassemble(with_zero_word(-1 % (len(program()) // 8))),
     "graph_invalid": lambda: run_graph("f32[s0]", "%2 = add(%0) f32[s0]"),
+    "pass_failed": lambda: dvm.CompiledGraph(
+        GRAPH.format("f32[s0]", "%2 = add(%0, %1) f32[s0]"), passes=[_DropsResults]
+    ),
     "shape_mismatch": lambda: _dvm.reference(
         GRAPH.format("f32[s0]", "%2 = add(%0, %1) f32[s0]"),
         np.ones(3, np.float32),

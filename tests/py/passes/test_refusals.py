@@ -171,9 +171,9 @@ def test_a_function_runs_uncompiled_with_a_warning():
         return np.tanh(x) * 2
 
     x = np.linspace(0, 1, 100000, dtype=np.float32)
-    y = f(x)
     with pytest.warns(RuntimeWarning, match="DVM-G003 .*the pass Raises raises ZeroDivisionError"):
         y = f(x)
+    assert np.array_equal(y, f(x))
     assert np.array_equal(y, np.tanh(x) * 2)
     assert any("the pass Raises" in reason for reason in f.fallback_reasons)
 
@@ -184,7 +184,7 @@ def test_a_model_of_torch_names_the_pass():
     f = torch.compile(torch.tanh, backend="dvm", options={"passes": [Raises]})
     with pytest.raises(Exception, match="the pass Raises raises ZeroDivisionError"):
         f(torch.ones(3))
-    with pytest.raises(TypeError, match="a list of passes"):
+    with pytest.raises(Exception, match="TypeError: passes is a list of passes"):
         torch.compile(torch.tanh, backend="dvm", options={"passes": 3})(torch.ones(3))
 
 
