@@ -9,6 +9,7 @@ import pytest
 
 import dvm
 from dvm import _dvm, errors
+from dvm.passes import Pass
 
 ROOT = Path(__file__).resolve().parents[2]
 ROWS = {name: (code, cls, hint) for code, cls, name, hint in _dvm.error_table}
