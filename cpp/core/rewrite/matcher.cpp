@@ -361,6 +361,11 @@ bool Matcher::next_root() {
 }
 
 bool Matcher::accept() {
+  // It would be a leaf and no leaf at once, of one shape here and another there.
+  for (const Value v : variables_) {
+    if (std::ranges::find(inside_, v) == inside_.end()) continue;
+    return miss(v, "within-itself", named(graph_, v) + " is within and a variable at once");
+  }
   for (const int index : pattern_->roots) {
     if (!means_the_same(graph_, found_[static_cast<size_t>(index)], inside_)) {
       return miss(root_, "other-shapes",

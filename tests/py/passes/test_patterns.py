@@ -288,6 +288,31 @@ def test_halves_and_parts_along_an_axis():
     assert count(graph_of(*lines, result="%5"), marked(lambda x: ops.join(x.split(2)))) == 0
 
 
+def test_bodies_of_loops_are_graphs_too():
+    graph = """graph v1 {
+      %0 = input f32[n]
+      %1 = scalar i64[] {size = k}
+      %2 = loop(%0) i64[] {results = 2, count = k} do {
+        %0 = scalar i64[] {size = t}
+        %1 = input f32[n]
+        %2 = exp(%1) f32[n]
+        return %2
+      }
+      %3 = result(%2) f32[n] {index = 1}
+      return %3
+    }"""
+
+    class Twice(PatternPass):
+        def pattern(self, x):
+            return ops.exp(x)
+
+        def replacement(self, x):
+            return x + x
+
+    (y,) = dvm.CompiledGraph(graph, passes=[Twice])(np.float32([1, 2]), 3)
+    assert list(y) == [8, 16]
+
+
 def test_several_patterns_have_one_replacement():
     class Both(PatternPass):
         @pattern
