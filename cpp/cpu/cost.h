@@ -85,8 +85,9 @@ inline double tile_cost(const vm::Program& program) {
       const auto aux = vm::MatrixAux::of(insn.dtype, insn.aux);
       const vm::ProductRates rates =
           vm::product_rates(insn.dtype, aux.source, aux.precision, has_matrix_tiles(simd_level()));
-      total += steps * vm::product_tile_ns(rates, insn.m, insn.n, insn.size,
-                                           insn.operands()[2].mode != vm::Mode::packed);
+      const double copied = vm::copied_share(insn.operands()[2].mode == vm::Mode::packed,
+                                             insn.has_windows() ? &insn.windows() : nullptr);
+      total += steps * vm::product_tile_ns(rates, insn.m, insn.n, insn.size, copied);
       continue;
     }
     if (!insn.is_chain()) total += steps * elements * element_ns(insn.insn, insn.dtype);

@@ -53,6 +53,9 @@ struct MatmulBlock {
   bool adds;
   // Of panels that have more k than the block; 0: none has.
   int64_t b_panel_stride = 0;
+  // Where rows of B begin, in bytes from b.data on, if they do not lie b.row_stride apart. Up to
+  // `nr` columns behind the last one may be read. For kernels with `lists_rows`.
+  const int32_t* b_rows = nullptr;
 };
 
 // Rows of A and columns of B, both adjacent elements, to any place of C.
@@ -73,6 +76,7 @@ struct MatmulKernels {
   int64_t unit_bytes;
   int depth;
   bool reads_a_in_place;  // multiply does, of whole units; if not, A is packed
+  bool lists_rows;        // multiply reads rows of B at places that are listed
   int64_t in_place_rows;  // of A, for which it does not pay to pack B; 0: multiply cannot
   int64_t deep;           // of k, that blocks had best have: a multiple of `depth`
   int64_t b_bytes;        // of a block of B, at most

@@ -14,6 +14,7 @@
 #include "core/ops/fp_flags.h"
 #include "cpu/kernels.h"
 #include "cpu/matmul/matmul_kernels.h"
+#include "cpu/matmul/window_lines.h"
 #include "cpu/matmul/windows.h"
 
 namespace dvm::cpu {
@@ -50,7 +51,7 @@ class ProductTile {
   void run() const {
     const vm::Instruction& whole = *args_.insn;
     const Mode a_lies = operand(1).mode, b_lies = operand(2).mode;
-    if (b_lies == Mode::windows) return multiply_windows();
+    if (b_lies == Mode::windows && !windows_are_rows()) return multiply_windows();
     if (b_lies == Mode::packed) return multiply_blocks();
     const bool a_along = a_lies != Mode::columns;
     const bool b_along = b_lies == Mode::columns || (whole.n == 1 && strides_of(2).row == stored_);
@@ -87,13 +88,27 @@ class ProductTile {
   };
 
   const vm::Operand& operand(int k) const { return args_.insn->operands()[k]; }
+  // Whether windows are single elements, one after the other.
+  bool windows_are_rows() const {
+    int64_t stride = stored_;
+    for (int d = vm::WindowWords::kAxes; d-- > 0;) {
+      const vm::WindowAxis& axis = args_.insn->windows().axes[d];
+      const bool lies = axis.step * axis.stride == stride || axis.positions == 1;
+      const bool is_padded = axis.before != 0 || axis.positions > axis.size;
+      if (axis.window != 1 || is_padded || !lies) return false;
+      stride *= axis.positions;
+    }
+    return true;
+  }
   vm::MatrixStrides strides_of(int k) const {
+    if (operand(k).mode == Mode::windows) return {args_.insn->windows().channel_stride, stored_};
     const int64_t columns = vm::matrix_size(k, {args_.m, args_.size, args_.n}).columns;
     return vm::matrix_strides(operand(k), columns, k == 0 ? sum_ : stored_);
   }
   MatrixView view_of(int k) const {
     const vm::MatrixStrides strides = strides_of(k);
-    return {args_.src[k - 1], strides.row, strides.column};
+    const int64_t before = operand(k).mode == Mode::windows ? args_.first_column * stored_ : 0;
+    return {args_.src[k - 1] + before, strides.row, strides.column};
   }
 
   Product upright() const {
@@ -209,20 +224,75 @@ class ProductTile {
       }
     }
   }
-  // The same of windows: panels are packed row by row where their units are elements, and else of a
-  // block that is copied.
+  // Lines of x are copied once for all elements of a window, and rows of B lie in them. Where they
+  // have no room, or units are no elements, windows are.
   void multiply_windows() const {
+    const bool lists = kernels_.lists_rows && kernels_.unit_bytes == stored_;
+    WindowLines lines(args_.insn->windows(), stored_);
+    for (int64_t j = 0; j < args_.n;) {
+      const int64_t columns =
+          lists ? lines.choose(args_.first_column + j, args_.n - j, line_room()) : 0;
+      if (columns == 0) return multiply_window_blocks(j);
+      multiply_lines(lines, j, columns);
+      j += columns;
+    }
+  }
+
+  // Beside packed A lie lines, where their rows begin, and columns of C.
+  static constexpr int64_t kLineBytes = 256 << 10, kRowBytes = 64 << 10;
+  static constexpr int64_t kColumnBytes = kPackedBBytes - kLineBytes - kRowBytes;
+  WindowLines::Room line_room() const {
+    return {.rows = std::min(kernels_.deep, args_.size),
+            .bytes = kLineBytes,
+            .columns = kColumnBytes / (args_.m * sum_),
+            .behind = kernels_.nr};
+  }
+  void multiply_lines(const WindowLines& lines, int64_t j, int64_t columns) const {
+    std::byte* const copy = args_.scratch + kPackedABytes;
+    auto* const rows = reinterpret_cast<int32_t*>(copy + kLineBytes);
+    std::byte* const room = copy + kLineBytes + kRowBytes;
+    std::byte* const c = args_.dst + j * sum_;
+    const int64_t c_row = strides_of(0).row, width = lines.width();
+    const bool straight = width == columns;
+    const auto exchange = [&](bool fetches) {
+      for (int64_t i = 0; i < args_.m; ++i) {
+        std::byte* theirs = c + i * c_row;
+        lines.for_each_run([&](int64_t at, int64_t count) {
+          std::byte* const ours = room + (i * width + at) * sum_;
+          const auto bytes = static_cast<size_t>(count * sum_);
+          std::memcpy(fetches ? ours : theirs, fetches ? theirs : ours, bytes);
+          theirs += bytes;
+        });
+      }
+    };
+    if (!straight && args_.adds) exchange(true);
+    for (int64_t l = 0; l < args_.size; l += kernels_.deep) {
+      MatmulBlock block{.m = 0,
+                        .k = std::min(kernels_.deep, args_.size - l),
+                        .n = width,
+                        .b = {copy, 0, stored_},
+                        .c = nullptr,
+                        .c_row_stride = straight ? c_row : width * sum_,
+                        .adds = args_.adds || l > 0,
+                        .b_rows = rows};
+      lines.copy(args_.src[1], l, block.k, copy, rows);
+      multiply_rows(view_of(1), l, straight ? c : room, block);
+    }
+    if (!straight) exchange(false);
+  }
+
+  // The same of blocks of windows that are copied, from column `begin` on.
+  void multiply_window_blocks(int64_t begin) const {
     const MatrixView a = view_of(1);
     const int64_t deep = std::min(kernels_.deep, args_.size);
-    const bool at_once = kernels_.depth == 1 && kernels_.unit_bytes == stored_;
-    constexpr int64_t kRoom = kPackedBBytes / 2;  // for panels, and as much for a line or a block
-    const bool comes_back = args_.m > kHigh || packs_a(a, deep);
-    const int64_t bytes = std::min(comes_back ? kRoom : kRoom / 4, kernels_.b_bytes);
+    constexpr int64_t kRoom =
+        kPackedBBytes / 2;  // for panels, and as much for what they are made of
+    const int64_t bytes = std::min(kRoom, kernels_.b_bytes);
     const int64_t panel = std::max(kernels_.b_panel_bytes(deep), deep * kernels_.nr * stored_);
     const int64_t wide = std::max<int64_t>(bytes / panel, 1) * kernels_.nr;
     std::byte* const packed_b = args_.scratch + kPackedABytes;
     std::byte* const copy = packed_b + kRoom;
-    for (int64_t j = 0; j < args_.n; j += wide) {
+    for (int64_t j = begin; j < args_.n; j += wide) {
       for (int64_t l = 0; l < args_.size; l += deep) {
         MatmulBlock block{.m = 0,
                           .k = std::min(deep, args_.size - l),
@@ -231,16 +301,10 @@ class ProductTile {
                           .c = nullptr,
                           .c_row_stride = strides_of(0).row,
                           .adds = args_.adds || l > 0};
-        const WindowBlock windows{l, block.k, args_.first_column + j, block.n};
-        if (at_once) {
-          pack_windows(args_.insn->windows(), args_.src[1], windows, stored_, kernels_.nr, copy,
-                       kRoom, packed_b);
-        } else {
-          const MatrixView rows{copy, block.n * stored_, stored_};
-          copy_windows(args_.insn->windows(), args_.src[1], windows, stored_, copy,
-                       rows.row_stride);
-          kernels_.pack_b(rows, block.k, block.n, packed_b);
-        }
+        const MatrixView rows{copy, block.n * stored_, stored_};
+        copy_windows(args_.insn->windows(), args_.src[1],
+                     {l, block.k, args_.first_column + j, block.n}, stored_, copy, rows.row_stride);
+        kernels_.pack_b(rows, block.k, block.n, packed_b);
         multiply_rows(a, l, args_.dst + j * sum_, block);
       }
     }

@@ -27,7 +27,8 @@ struct TileOperands {
   const std::byte* a;
   int64_t a_row, a_step;  // from row to row, from Unit to Unit along k
   const std::byte* b;
-  int64_t b_step;  // of Units the same, of elements from row to row
+  int64_t b_step;         // of Units the same, of elements from row to row
+  const int32_t* b_rows;  // of OfB::listed: from b to each
   std::byte* c;
   int64_t c_row;
   bool adds;
@@ -39,8 +40,9 @@ alignas(kBytes) inline constexpr std::byte kZeros[kVectors * kBytes] = {};
 
 // Units of B that are asked for this far ahead: where rows lie apart, nobody else does.
 inline constexpr int kAhead = 16;
-// Units in a panel, elements where they lie, or the last few of those.
-enum class OfB : uint8_t { units, elements, part };
+// Units in a panel, elements where they lie, or the last few of those; rows of Units at places that
+// are listed.
+enum class OfB : uint8_t { units, elements, part, listed };
 
 // The sums are an array, which stays in registers because no loop over it is left.
 template <typename Kind, int kM, int kN, OfB kB>
@@ -48,23 +50,26 @@ template <typename Kind, int kM, int kN, OfB kB>
   using Unit = typename Kind::Unit;
   using Sum = typename Kind::Sum;
   constexpr int kDepth = Kind::kDepth;
-  constexpr int64_t kElement = kB == OfB::units ? sizeof(Unit) : sizeof(typename Kind::Stored);
+  constexpr bool kUnits = kB == OfB::units || kB == OfB::listed;
+  constexpr int64_t kElement = kUnits ? sizeof(Unit) : sizeof(typename Kind::Stored);
   const std::byte* pa = args.a;
   const std::byte* pb = args.b;
-  const int64_t b_step = kB == OfB::units ? args.b_step : kDepth * args.b_step;
+  const int32_t* b_row = args.b_rows;
+  const int64_t b_step = kUnits ? args.b_step : kDepth * args.b_step;
   int64_t left = args.k;
   bool adds = args.adds;
   do {
     Vec<Sum> c[kM][kN] = {};
     const int64_t end = std::max<int64_t>(left - kRun * kDepth, 0);
     for (; left > end; left -= kDepth, pa += args.a_step, pb += b_step) {
+      if constexpr (kB == OfB::listed) pb = args.b + *b_row++;
       const std::byte* const behind = left >= kDepth ? pb + args.b_step : kZeros;
       Vec<Unit> b[kN];
 #pragma GCC unroll 4
       for (int v = 0; v < kN; ++v) {
-        __builtin_prefetch(pb + kAhead * b_step + v * kLanes<Sum> * kElement);
         constexpr int64_t kAlong = kLanes<Sum> * kElement;
-        if constexpr (kB == OfB::units) {
+        if constexpr (kB != OfB::listed) __builtin_prefetch(pb + kAhead * b_step + v * kAlong);
+        if constexpr (kUnits) {
           b[v] = load<Unit>(pb + v * kAlong);
         } else if constexpr (kB == OfB::elements) {
           b[v] = Kind::units_across(pb + v * kAlong, behind + v * kAlong);
@@ -99,6 +104,7 @@ class Multiply {
   using Unit = typename Kind::Unit;
   using Sum = typename Kind::Sum;
   static constexpr int kPer = kLanes<Sum>, kNr = kVectors * kPer;
+  static constexpr bool kLists = Kind::kDepth == 1 && !Kind::kConverts;
 
   static void run(const MatmulBlock& block) noexcept {
     const Multiply multiply(block);
@@ -115,7 +121,8 @@ class Multiply {
   using Tiles = std::array<Tile, kRows>;
   template <int kN, OfB kB>
   static constexpr Tiles kTiles = []<size_t... kIndex>(std::index_sequence<kIndex...>) {
-    using Of = std::conditional_t<kB == OfB::units, typename Kind::Packed, Kind>;
+    constexpr bool kUnits = kB == OfB::units || kB == OfB::listed;
+    using Of = std::conditional_t<kUnits, typename Kind::Packed, Kind>;
     return Tiles{tile<Of, static_cast<int>(kIndex) + 1, kN, kB>...};
   }
   (std::make_index_sequence<kRows>());
@@ -126,6 +133,9 @@ class Multiply {
   // Columns of one panel: all, or at the end of a row fewer, which go in single vectors if that
   // saves a half of the tile.
   void panel(int64_t j, int64_t count) const {
+    if constexpr (kLists) {
+      if (block_.b_rows != nullptr) return listed(j, count);
+    }
     const bool packed = block_.packed_b != nullptr;
     const std::byte* b =
         packed ? block_.packed_b + j / kNr * b_panel() : block_.b.data + j * block_.b.column_stride;
@@ -143,23 +153,34 @@ class Multiply {
     }
   }
 
+  void listed(int64_t j, int64_t count) const {
+    const std::byte* b = block_.b.data + j * kUnit;
+    if (2 * count > kNr) return rows(kTiles<kVectors, OfB::listed>, b, j, kNr, count);
+    for (int64_t end = j + count; j < end; j += kPer, b += kPer * kUnit)
+      rows(kTiles<1, OfB::listed>, b, j, kPer, std::min<int64_t>(kPer, end - j));
+  }
+
   // `width`: the columns of a tile, of which C has `count`.
   void rows(const Tiles& tiles, const std::byte* b, int64_t j, int64_t width, int64_t count) const {
     TileOperands args;
     args.k = block_.k;
     args.b = b;
+    args.b_rows = block_.b_rows;
     args.b_step = block_.packed_b != nullptr ? kNr * kUnit : block_.b.row_stride;
     args.columns = count;
     const bool packed = block_.packed_a != nullptr;
     args.a = packed ? block_.packed_a : block_.a.data;
     args.a_row = packed ? kUnit : block_.a.row_stride;
     args.a_step = packed ? kRows * kUnit : block_.a.column_stride;
-    const int64_t a_panel = kRows * (packed ? depth() * kUnit : block_.a.row_stride);
+    // Tiles of few rows wait for B: where rows may be shared out, all have nearly as many.
+    const int64_t tile_count = (block_.m + kRows - 1) / kRows;
+    const int64_t high = packed ? kRows : (block_.m + tile_count - 1) / tile_count;
+    const int64_t a_panel = packed ? kRows * depth() * kUnit : high * block_.a.row_stride;
     args.c = block_.c + j * kSum;
     args.c_row = block_.c_row_stride;
     args.adds = block_.adds;
-    for (int64_t i = 0; i < block_.m; i += kRows) {
-      const int64_t m = std::min<int64_t>(kRows, block_.m - i);
+    for (int64_t i = 0; i < block_.m; i += high) {
+      const int64_t m = std::min(high, block_.m - i);
       const Tile tile_of_rows = tiles[static_cast<size_t>(m) - 1];
       if (count == width) {
         tile_of_rows(args);
@@ -167,7 +188,7 @@ class Multiply {
         run_beside(tile_of_rows, args, m, count);
       }
       args.a += a_panel;
-      args.c += kRows * args.c_row;
+      args.c += high * args.c_row;
     }
   }
   // A tile that is wider than C, by way of one that is not.

@@ -1,70 +1,22 @@
 #include "cpu/matmul/windows.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 #include <utility>
 
 #include "core/math/integers.h"
+#include "cpu/matmul/copy_elements.h"
 
 namespace dvm::cpu {
 
 namespace {
 
-constexpr int32_t kNone = INT32_MIN;
-
-// Runs are often shorter than a call of memcpy is worth.
-inline void copy_run(const std::byte* from, std::byte* to, size_t bytes) {
-  constexpr size_t kChunk = 16;
-  if (bytes < kChunk || bytes > 16 * kChunk) {
-    std::memcpy(to, from, bytes);
-    return;
-  }
-  for (size_t i = 0; i + kChunk < bytes; i += kChunk) std::memcpy(to + i, from + i, kChunk);
-  std::memcpy(to + bytes - kChunk, from + bytes - kChunk, kChunk);
-}
-
-template <size_t kBytes>
-void copy_apart(const std::byte* from, int64_t stride, std::byte* to, int64_t count) {
-  for (int64_t i = 0; i < count; ++i, from += stride, to += kBytes) std::memcpy(to, from, kBytes);
-}
-
-// Every second element of 4 bytes, some at once; of what lies behind the last one nothing is read.
-void copy_every_second(const std::byte* from, std::byte* to, int64_t count) {
-  constexpr int64_t kFloat = 4, kAtOnce = 4;
-  using Vector [[gnu::vector_size(16)]] = float;
-  for (; count > kAtOnce; count -= kAtOnce) {
-    Vector low, high;
-    std::memcpy(&low, from, sizeof(low));
-    std::memcpy(&high, from + sizeof(low), sizeof(high));
-    const Vector chosen = __builtin_shufflevector(low, high, 0, 2, 4, 6);
-    std::memcpy(to, &chosen, sizeof(chosen));
-    from += 2 * kAtOnce * kFloat;
-    to += kAtOnce * kFloat;
-  }
-  copy_apart<kFloat>(from, 2 * kFloat, to, count);
-}
-
-void copy_apart(const std::byte* from, int64_t stride, std::byte* to, int64_t count,
-                int64_t element) {
-  switch (element) {
-    case 1:
-      return copy_apart<1>(from, stride, to, count);
-    case 2:
-      return copy_apart<2>(from, stride, to, count);
-    case 4:
-      return stride == 8 ? copy_every_second(from, to, count)
-                         : copy_apart<4>(from, stride, to, count);
-    default:
-      return copy_apart<8>(from, stride, to, count);
-  }
-}
-
 // The rows of a block, one after the other: a counter over channels and the elements of a window.
+template <typename T>
 class Rows {
  public:
-  Rows(const vm::WindowWords& words, const std::byte* x, const WindowBlock& block, int64_t element)
-      : words_(words), x_(x), block_(block), element_(element) {
+  Rows(const vm::WindowWords& words, const std::byte* x, const WindowBlock& block)
+      : words_(words), x_(x), block_(block) {
     int64_t row = block.row;
     for (int d = kAxes; d-- > 0; row /= words.axes[d].window) at_[d] = row % words.axes[d].window;
     channel_ = row;
@@ -77,30 +29,13 @@ class Rows {
     const vm::WindowAxis& along = words_.axes[kAxes - 1];
     const int64_t step = along.step * along.stride;
     for_each_run([&](const std::byte* from, int64_t count) {
-      const int64_t bytes = count * element_;
+      const int64_t bytes = count * int64_t{sizeof(T)};
       if (from == nullptr) {
         std::memset(to, 0, static_cast<size_t>(bytes));
-      } else if (step == element_) {
-        copy_run(from, to, static_cast<size_t>(bytes));
       } else {
-        copy_apart(from, step, to, count, element_);
+        copy_elements<T>(from, step, to, count);
       }
       to += bytes;
-    });
-    advance();
-  }
-
-  // Where each element of the row lies from x on, kNone for zeros.
-  void find(int32_t* offsets) {
-    const vm::WindowAxis& along = words_.axes[kAxes - 1];
-    const auto step = static_cast<int32_t>(along.step * along.stride);
-    for_each_run([&](const std::byte* from, int64_t count) {
-      if (from == nullptr) {
-        offsets = std::fill_n(offsets, count, kNone);
-        return;
-      }
-      auto offset = static_cast<int32_t>(from - x_);
-      for (int64_t i = 0; i < count; ++i, offset += step) *offsets++ = offset;
     });
     advance();
   }
@@ -157,76 +92,29 @@ class Rows {
   const vm::WindowWords& words_;
   const std::byte* const x_;
   const WindowBlock block_;
-  const int64_t element_;
   int64_t channel_ = 0, at_[kAxes], first_[kAxes];
 };
 
-// Short runs, or elements that lie apart, take longer to find than to copy: they are found once for
-// all channels.
-bool finds_once(const vm::WindowWords& words, const WindowBlock& block, int64_t element,
-                int64_t room) {
-  constexpr int64_t kLongRun = 32, kFewChannels = 2;
-  const vm::WindowAxis& along = words.axes[vm::WindowWords::kAxes - 1];
-  int64_t reach = 0;
-  for (const vm::WindowAxis& axis : words.axes) reach += axis.size * std::abs(axis.stride);
-  const bool is_short = along.step * along.stride != element || along.positions < kLongRun;
-  return is_short && (element == 4 || element == 8) && reach <= INT32_MAX &&
-         block.rows >= kFewChannels * words.elements() &&
-         words.elements() * block.columns * int64_t{sizeof(int32_t)} <= room;
-}
-
 template <typename T>
-void pack_found(const vm::WindowWords& words, const std::byte* x, const WindowBlock& block,
-                int64_t wide, const int32_t* offsets, std::byte* panels) {
-  static constexpr T kZero{};
-  const auto* const zero = reinterpret_cast<const std::byte*>(&kZero);
-  const int64_t elements = words.elements(), across = wide * int64_t{sizeof(T)};
-  for (int64_t k = 0; k < block.rows; ++k) {
-    const int64_t row = block.row + k;
-    const std::byte* const channel = x + row / elements * words.channel_stride;
-    const int32_t* offset = offsets + row % elements * block.columns;
-    std::byte* panel = panels + k * across;
-    for (int64_t j = 0; j < block.columns; j += wide, panel += block.rows * across) {
-      const int64_t count = std::min(wide, block.columns - j);
-      auto* const to = reinterpret_cast<T*>(panel);
-      for (int64_t i = 0; i < count; ++i) {
-        const int32_t at = *offset++;
-        std::memcpy(to + i, at == kNone ? zero : channel + at, sizeof(T));
-      }
-      std::fill(to + count, to + wide, T{});
-    }
-  }
+void copy_rows(const vm::WindowWords& words, const std::byte* x, const WindowBlock& block,
+               std::byte* out, int64_t out_stride) {
+  Rows<T> rows(words, x, block);
+  for (int64_t k = 0; k < block.rows; ++k, out += out_stride) rows.take(out);
 }
 
 }  // namespace
 
 void copy_windows(const vm::WindowWords& words, const std::byte* x, const WindowBlock& block,
                   int64_t element, std::byte* out, int64_t out_stride) noexcept {
-  Rows rows(words, x, block, element);
-  for (int64_t k = 0; k < block.rows; ++k, out += out_stride) rows.take(out);
-}
-
-void pack_windows(const vm::WindowWords& words, const std::byte* x, const WindowBlock& block,
-                  int64_t element, int64_t wide, std::byte* room, int64_t room_bytes,
-                  std::byte* panels) noexcept {
-  if (finds_once(words, block, element, room_bytes)) {
-    auto* const offsets = reinterpret_cast<int32_t*>(room);
-    Rows rows(words, x, {0, 0, block.column, block.columns}, element);
-    for (int64_t e = 0; e < words.elements(); ++e) rows.find(offsets + e * block.columns);
-    return element == 4 ? pack_found<uint32_t>(words, x, block, wide, offsets, panels)
-                        : pack_found<uint64_t>(words, x, block, wide, offsets, panels);
-  }
-  Rows rows(words, x, block, element);
-  const int64_t across = wide * element, panel = block.rows * across;
-  const int64_t bytes = block.columns * element;
-  const int64_t end = (bytes + across - 1) / across * across;
-  std::memset(room + bytes, 0, static_cast<size_t>(end - bytes));
-  for (int64_t k = 0; k < block.rows; ++k, panels += across) {
-    rows.take(room);
-    std::byte* to = panels;
-    for (int64_t at = 0; at < end; at += across, to += panel) {
-      copy_run(room + at, to, static_cast<size_t>(across));
-    }
+  switch (element) {
+    case 1:
+      return copy_rows<uint8_t>(words, x, block, out, out_stride);
+    case 2:
+      return copy_rows<uint16_t>(words, x, block, out, out_stride);
+    case 4:
+      return copy_rows<uint32_t>(words, x, block, out, out_stride);
+    default:
+      return copy_rows<uint64_t>(words, x, block, out, out_stride);
   }
 }
 

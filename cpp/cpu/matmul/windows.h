@@ -16,10 +16,4 @@ struct WindowBlock {
 void copy_windows(const vm::WindowWords& words, const std::byte* x, const WindowBlock& block,
                   int64_t element, std::byte* out, int64_t out_stride) noexcept;
 
-// The same to panels of `wide` columns, each of all rows, the last one filled up with zeros. `room`
-// is for its own use: at least a row of all panels.
-void pack_windows(const vm::WindowWords& words, const std::byte* x, const WindowBlock& block,
-                  int64_t element, int64_t wide, std::byte* room, int64_t room_bytes,
-                  std::byte* panels) noexcept;
-
 }  // namespace dvm::cpu

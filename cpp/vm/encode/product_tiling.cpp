@@ -36,7 +36,8 @@ class CacheTiler {
             product_rates(product.dtype, product.source, product.precision, target.matrix_tiles)),
         threads_(target.threads),
         rows_(rates_.by_tiles ? kMatrixTileRows : kTileRows),
-        packed_(product.packed_column != 0),
+        copied_(copied_share(product.packed_column != 0,
+                             product.windows ? &*product.windows : nullptr)),
         columns_(m_ <= kFewRows && !(product.k.b == core::byte_size(product.source))
                      ? kTileColumnsOfFew
                      : kTileColumns),
@@ -54,7 +55,7 @@ class CacheTiler {
   // wait.
   double time(int64_t m, int64_t n) const {
     const auto tiles = static_cast<double>(matrices_ * ceil_div(m_, m) * ceil_div(n_, n));
-    return (tiles + threads_ - 1) * product_tile_ns(rates_, m, n, k_, !packed_);
+    return (tiles + threads_ - 1) * product_tile_ns(rates_, m, n, k_, copied_);
   }
 
   // Whether an instruction has room for the sides, of the factors too.
@@ -103,8 +104,8 @@ class CacheTiler {
   int64_t k_;  // of a step
   const ProductRates rates_;
   const int32_t threads_;
-  const int64_t rows_;  // that tiles have a multiple of
-  const bool packed_;
+  const int64_t rows_;   // that tiles have a multiple of
+  const double copied_;  // of b, by each tile
   const int64_t columns_;
   int64_t matrices_;  // in all tiles, and parts of k
 };
@@ -130,7 +131,19 @@ ProductRates product_rates(DType sums, DType source, core::Precision precision, 
   return {false, element(CostClass::product, sums), cost.pack_ns};
 }
 
-double product_tile_ns(const ProductRates& rates, int64_t m, int64_t n, int64_t k, bool packs_b) {
+double copied_share(bool is_packed, const WindowWords* windows) {
+  if (is_packed) return 0;
+  double share = 1;
+  if (windows == nullptr) return share;
+  for (const WindowAxis& axis : windows->axes) {
+    const int64_t reach = (axis.positions - 1) * axis.step + (axis.window - 1) * axis.dilation + 1;
+    const int64_t used = axis.positions * axis.window;
+    share *= static_cast<double>(std::min(reach, used)) / static_cast<double>(used);
+  }
+  return share;
+}
+
+double product_tile_ns(const ProductRates& rates, int64_t m, int64_t n, int64_t k, double copied) {
   const CostTable& cost = cost_table();
   const auto cells = [](int64_t rows, int64_t columns) {
     return static_cast<double>(rows) * static_cast<double>(columns);
@@ -138,7 +151,7 @@ double product_tile_ns(const ProductRates& rates, int64_t m, int64_t n, int64_t 
   // Rows of A are packed again for the next columns that stay in the cache.
   constexpr int64_t kPackedFor = 1024;
   const double read = cells(m, ceil_div(n, kPackedFor)) * rates.read_a +
-                      (packs_b ? static_cast<double>(n) * cost.pack_ns : 0);
+                      copied * static_cast<double>(n) * cost.pack_ns;
   return cost.product_ns + static_cast<double>(k) * (cells(m, n) * rates.multiply_add + read);
 }
 

@@ -45,8 +45,10 @@ struct ProductRates {
   double multiply_add, read_a;
 };
 ProductRates product_rates(DType sums, DType source, core::Precision precision, bool matrix_tiles);
-double product_tile_ns(const ProductRates& rates, int64_t m, int64_t n, int64_t k,
-                       bool packs_b = true);
+// `copied`: elements that a tile copies of b, for each that b has.
+double product_tile_ns(const ProductRates& rates, int64_t m, int64_t n, int64_t k, double copied);
+// That number: none of a packed matrix; of windows, x has an element for all places in them.
+double copied_share(bool is_packed, const WindowWords* windows);
 
 ProductTiling tile_product(const Contraction& product, const TargetTraits& target);
 

@@ -189,7 +189,7 @@ def _rows() -> list[Row]:
         row(
             "aten.convolution.default",
             convolutions.convolution,
-            "transposed ones; channels last; one channel of each group; without a batch",
+            "channels last; without a batch; of sizes that a call tells",
         ),
         row("aten.baddbmm.default", products.addmm, "integers"),
         row("aten.linear.default", products.linear, "integers"),

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
+import itertools
 from collections.abc import Sequence
 from typing import Any
 
+from dvm.building.convolutions import convolved, fixed, transposed
 from dvm.torch.builder import FLOATS, Builder, NotCompiled, Tensor, wide_dtype
-from dvm.torch.sizes import Size
 
 
 def convolution(
@@ -24,41 +24,46 @@ def convolution(
 ) -> Tensor:
     """Of x [batch, channels, sizes..]; rounded once where they are halves, behind the bias."""
     axes = weight.rank - 2
-    sizes = [*weight.shape[2:], *stride, *padding, *dilation]
-    if is_transposed or x.dtype not in FLOATS or not all(isinstance(n, int) for n in sizes):
-        raise NotCompiled("a transposed convolution, or one of sizes that a call tells")
+    places = [_of_each(each, axes) for each in (stride, padding, dilation)]
+    told = [*weight.shape, *itertools.chain(*places)]
+    if x.dtype not in FLOATS or not all(isinstance(n, int) for n in told[2:]):
+        raise NotCompiled("a convolution of sizes that a call tells")
     if x.rank != axes + 2 or not b.is_in_order():
         raise NotCompiled("channels last, or no batch")
-    channels, *window = weight.shape[1:]
-    is_told = not isinstance(channels * weight.shape[0], int) or x.shape[1] != channels * groups
-    if groups > 1 and (channels == 1 or is_told):
-        raise NotCompiled("groups of one channel, or of a number that a call tells")
-    count = math.prod(window) * channels
-    matrix = b.reshape(weight, [weight.shape[0], count])
-    batch: list[Size] = [x.shape[0]]
-    outputs: Size = weight.shape[0]
-    if groups > 1:
-        outputs = weight.shape[0] // groups
-        batch.append(groups)
-        x = b.reshape(x, [*batch, channels, *x.shape[2:]])
-        matrix = b.reshape(matrix, [groups, outputs, count])
-    matrix = b.broadcast(matrix, [*batch, outputs, count])
+    if groups > 1 and not all(isinstance(n, int) for n in [*told[:2], x.shape[1]]):
+        raise NotCompiled("groups of a number of channels that a call tells")
+    strides, zeros, dilations = places
     wide = b.out.dtype if bias is None else wide_dtype(b.out.dtype)
-    made = b.convolve(
-        matrix,
-        x,
-        wide,
-        window,
-        _of_each(stride, axes),
-        _of_each(dilation, axes),
-        _of_each(padding, axes) * 2,
-    )
-    if groups > 1:
-        made = b.reshape(made, [batch[0], weight.shape[0], *made.shape[3:]])
+    if is_transposed:
+        extra = _of_each(output_padding, axes)
+        made = _transposed(b, x, weight, wide, strides, zeros, dilations, extra, groups)
+    else:
+        made = convolved(b, x, weight, wide, strides, dilations, zeros * 2, groups)
     if bias is not None:
         added = b.reshape(b.cast(bias, wide), [bias.shape[0], *[1] * axes])
         made = b.add(made, b.broadcast(added, made.shape))
     return b.cast(made, b.out.dtype)
+
+
+def _transposed(
+    b: Builder,
+    x: Tensor,
+    weight: Tensor,
+    dtype: str,
+    strides: list[int],
+    zeros: list[int],
+    dilations: list[int],
+    extra: list[int],
+    groups: int,
+) -> Tensor:
+    reach = [
+        d * (k - 1) + e + 1 - p
+        for k, d, e, p in zip(fixed(weight.shape[2:]), dilations, extra, zeros, strict=True)
+    ]
+    sizes = [
+        (n - 1) * s + r - p for n, s, r, p in zip(x.shape[2:], strides, reach, zeros, strict=True)
+    ]
+    return transposed(b, x, weight, dtype, strides, dilations, zeros, sizes, reach, groups)
 
 
 def _of_each(numbers: Sequence[int], axes: int) -> list[int]:

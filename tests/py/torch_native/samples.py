@@ -220,6 +220,12 @@ EXPRESSIONS: dict[str, tuple[str, ...]] = {
         "f(cube.unsqueeze(1), cube[:, None, :1, :1], stride=(2, 1), padding=(0, 1))",
     ),
     "conv3d": ("f(cube[None, None], cube[:, :1, :1, None, None], padding=1)",),
+    "conv_transpose1d": ("f(cube[:, :1], cube[:1, :2, :2], None, 2)",),
+    "conv_transpose2d": (
+        "f(cube.unsqueeze(1), cube[:1, None, :2, :1])",
+        "f(cube.unsqueeze(1), cube[:1, None, :1, :2], stride=(2, 1), output_padding=(1, 0))",
+    ),
+    "conv_transpose3d": ("f(cube[None, None], cube[:1, :1, :1, None, None], stride=2)",),
     "linear": ("f(x, weight)", "f(x, weight, bias)", "f(row, weight, bias)", "f(cube, weight)"),
     **dict.fromkeys(
         ("matmul",),

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from dvm.building.builder import Size, Tensor, is_same
+from dvm.building.convolutions import MOST_WINDOW_AXES, convolved, transposed
 from dvm.onnx.context import Context
 from dvm.onnx.ops.moves import padded
 from dvm.onnx.ops.products import multiplied
@@ -71,16 +72,14 @@ def conv(
     b = c.b
     kernel = [c.fixed(size) for size in w.shape[2:]]
     m, each = c.fixed(w.shape[0]), c.fixed(w.shape[1])
-    if _is_of_the_graph(x, each, groups, kernel, before, after, fill):
-        ends = [c.fixed(p) for p in (*before, *after)]
-        return _of_the_graph(c, x, w, kernel, strides, dilations, ends, groups)
+    zeros = [p for p in (*before, *after) if isinstance(p, int) and p >= 0]
+    if x.is_float and fill is None and len(zeros) == 2 * len(kernel) <= 2 * MOST_WINDOW_AXES:
+        return convolved(b, x, w, x.dtype, strides, dilations, zeros, groups)
     fill = b.constant(0, x.dtype) if fill is None else fill
     x = padded(c, x, [0, 0, *before], [0, 0, *after], fill)
     batch = x.shape[0]
     out = extents(x.shape[2:], kernel, strides, dilations)
     places, count = product_of(out), int(np.prod(kernel))
-    if each == 1 and m == groups and x.is_float:
-        return _of_each_channel(c, x, w, windows(c, x, kernel, strides, dilations, out), out)
     parts = list(windows(c, x, kernel, strides, dilations, out))
     channels = each * groups
     if count == 1:
@@ -99,50 +98,6 @@ def conv(
         left = b.reshape(w, [1, groups, m // groups, each * count])
         made = multiplied(c, b.broadcast(left, [batch, *left.shape[1:]]), rows)
     return b.reshape(made, [batch, m, *out])
-
-
-def _is_of_the_graph(
-    x: Tensor, each: int, groups: int, kernel: Sequence[int], before: Sequence[Size],
-    after: Sequence[Size], fill: Tensor | None,
-) -> bool:  # fmt: skip
-    """Whether the Graph has an op for it: of floats along few axes, and of several channels."""
-    pads = all(isinstance(p, int) and p >= 0 for p in (*before, *after))
-    most = 3 if groups == 1 else 2
-    return pads and fill is None and x.is_float and each > 1 and 1 <= len(kernel) <= most
-
-
-def _of_the_graph(
-    c: Context, x: Tensor, w: Tensor, kernel: Sequence[int], strides: Sequence[int],
-    dilations: Sequence[int], ends: Sequence[int], groups: int,
-) -> Tensor:  # fmt: skip
-    b = c.b
-    m, each = c.fixed(w.shape[0]), c.fixed(w.shape[1])
-    count = each * int(np.prod(kernel))
-    batch: list[Size] = [x.shape[0]]
-    if groups > 1:
-        batch.append(groups)
-    apart = b.reshape(x, [*batch, each, *x.shape[2:]])
-    outputs = m // groups
-    matrix = b.reshape(w, [groups, outputs, count] if groups > 1 else [m, count])
-    matrix = b.broadcast(matrix, [*batch, outputs, count])
-    made = b.convolve(matrix, apart, x.dtype, kernel, strides, dilations, ends)
-    return b.reshape(made, [x.shape[0], m, *made.shape[len(batch) + 1 :]])
-
-
-def _of_each_channel(
-    c: Context, x: Tensor, w: Tensor, parts: Iterator[Tensor], out: Sequence[Size]
-) -> Tensor:
-    """A sum of products, as each channel has windows and weights of its own."""
-    b = c.b
-    channels = x.shape[1]
-    flat = b.reshape(w, [channels, product_of(w.shape[1:])])
-    made = None
-    for k, part in enumerate(parts):
-        factor = b.reshape(b.narrow(flat, 1, k, 1), [1, channels, *[1] * len(out)])
-        term = b.mul(part, b.broadcast(factor, part.shape))
-        made = term if made is None else b.add(made, term)
-    assert made is not None
-    return made
 
 
 def _plain_form(
@@ -203,7 +158,6 @@ def transposed_convolution(
     dilations: Any = None, group: int = 1, kernel_shape: Any = None, output_padding: Any = None,
     output_shape: Any = None, pads: Any = None, strides: Any = None,
 ) -> Tensor:  # fmt: skip
-    """The convolution of x, spread out by its strides, with the weights turned around."""
     b = c.b
     rank = x.rank - 2
     strides, dilations = strides or [1] * rank, dilations or [1] * rank
@@ -230,21 +184,10 @@ def transposed_convolution(
     else:
         given = pads or [0] * (2 * rank)
         low, high = list(given[:rank]), list(given[rank:])
-    spread = x
-    if any(s != 1 for s in strides):
-        apart = [s * (n - 1) + 1 for n, s in zip(x.shape[2:], strides, strict=True)]
-        nothing = b.constant(0, x.dtype, [*x.shape[:2], *apart])
-        spread = b.update(nothing, x, [0] * x.rank, [1, 1, *strides])
-    before = [r - p for r, p in zip(reach, low, strict=True)]
-    after = [r - p + e for r, p, e in zip(reach, high, extra, strict=True)]
-    if any(not isinstance(p, int) for p in (*before, *after)):
-        before, after = [c.fixed(p) for p in before], [c.fixed(p) for p in after]
-    each, outs = c.fixed(w.shape[0]) // group, c.fixed(w.shape[1])
-    turned = b.slice(w, [0, 0, *(k - 1 for k in kernel)], w.shape, [1, 1, *[-1] * rank])
-    grouped = b.reshape(turned, [group, each, outs, *kernel])
-    order = [0, 2, 1, *range(3, rank + 3)]
-    weights = b.reshape(b.transpose(grouped, order), [group * outs, each, *kernel])
-    made = conv(c, spread, weights, [1] * rank, dilations, before, after, group)
+    sizes = [n - p - q for n, p, q in zip(full, low, high, strict=True)]
+    start = [c.fixed(p) for p in low]
+    beyond = [r + 1 + e - c.fixed(p) for r, e, p in zip(reach, extra, high, strict=True)]
+    made = transposed(b, x, w, x.dtype, strides, dilations, start, sizes, beyond, group)
     return with_bias(c, made, bias)
 
 

@@ -1,0 +1,178 @@
+#include "cpu/matmul/window_lines.h"
+
+#include <cstring>
+#include <numeric>
+
+#include "core/math/integers.h"
+#include "cpu/matmul/copy_elements.h"
+
+namespace dvm::cpu {
+
+using core::ceil_div;
+
+WindowLines::Phases WindowLines::phases_of(const vm::WindowAxis& axis) {
+  const int64_t apart = axis.step == 1 ? 1 : std::gcd(axis.step, axis.dilation);
+  return {std::min(axis.step / apart, axis.window), apart,
+          (axis.window - 1) * axis.dilation / axis.step};
+}
+// Windows with fewer elements than remainders have one of their own for each.
+int64_t WindowLines::Phases::remainder(int64_t phase, const vm::WindowAxis& axis) const {
+  return axis.window > count ? phase * apart : phase * axis.dilation % axis.step;
+}
+
+// The elements of a window along an axis, in order: where each lies.
+class WindowLines::Element {
+ public:
+  Element(const vm::WindowAxis& axis, const Phases& phases) : axis_(axis), phases_(phases) {}
+
+  int64_t phase() const {
+    if (phases_.count == 1) return 0;
+    return axis_.window > phases_.count ? remainder_ / phases_.apart : at_;
+  }
+  int64_t shift() const { return shift_; }
+  bool is_first() const { return at_ == 0; }
+  // Behind the last one comes the first one again: false.
+  bool advance() {
+    if (++at_ == axis_.window) {
+      at_ = shift_ = remainder_ = 0;
+      return false;
+    }
+    remainder_ += axis_.dilation;
+    for (; remainder_ >= axis_.step; remainder_ -= axis_.step) ++shift_;
+    return true;
+  }
+  void skip(int64_t count) {
+    for (int64_t i = 0; i < count; ++i) advance();
+  }
+
+ private:
+  const vm::WindowAxis& axis_;
+  const Phases& phases_;
+  int64_t at_ = 0, shift_ = 0, remainder_ = 0;
+};
+
+WindowLines::WindowLines(const vm::WindowWords& words, int64_t element) noexcept
+    : words_(words),
+      element_(element),
+      across_(phases_of(words.axes[kAcross])),
+      along_(phases_of(words.axes[kAlong])) {}
+
+bool WindowLines::fits(const Room& room, int64_t channels) const {
+  return (channels * channel_elements() + room.behind) * element_ <= room.bytes &&
+         width() <= room.columns;
+}
+
+// The largest number up to `most` that `fits`, as all smaller ones do; 0: none does.
+template <typename F>
+static int64_t largest(int64_t most, F fits) {
+  if (fits(most)) return most;
+  int64_t fit = 0;
+  for (int64_t none = most; none - fit > 1;) {
+    const int64_t middle = fit + (none - fit) / 2;
+    (fits(middle) ? fit : none) = middle;
+  }
+  if (fit > 0) fits(fit);
+  return fit;
+}
+
+int64_t WindowLines::choose(int64_t column, int64_t most, const Room& room) noexcept {
+  const vm::WindowAxis &across = words_.axes[kAcross], &along = words_.axes[kAlong];
+  const int64_t positions = along.positions, line = column / positions;
+  begin_ = column - line * positions;
+  plane_ = line / across.positions;
+  line_ = line - plane_ * across.positions;
+  behind_ = room.behind;
+  // Rows of B may begin and end within a channel.
+  const int64_t channels = ceil_div(room.rows, words_.elements()) + 1;
+  low_ = 0;
+  pitch_ = positions + along_.most_shift;
+  const int64_t left = std::min(across.positions - line_, ceil_div(begin_ + most, positions));
+  const int64_t lines = largest(left, [&](int64_t count) {
+    lines_ = count;
+    end_ = std::min(positions, begin_ + most - (count - 1) * positions);
+    return fits(room, channels);
+  });
+  if (lines > 1) return std::min(most, lines * positions - begin_);
+  // Of a single line no more than is needed.
+  low_ = begin_;
+  lines_ = 1;
+  return largest(std::min(most, positions - begin_), [&](int64_t count) {
+    end_ = begin_ + count;
+    pitch_ = count + along_.most_shift;
+    return fits(room, channels);
+  });
+}
+
+void WindowLines::copy(const std::byte* x, int64_t row, int64_t rows, std::byte* lines,
+                       int32_t* offsets) const noexcept {
+  const int64_t elements = words_.elements(), first = row / elements;
+  const int64_t channels = (row + rows - 1) / elements - first + 1;
+  x += first * words_.channel_stride;
+  element_ == 4 ? copy_channels<uint32_t>(x, channels, lines)
+                : copy_channels<uint64_t>(x, channels, lines);
+  place_rows(row - first * elements, rows, offsets);
+}
+
+// By counting: a block has hundreds of rows.
+void WindowLines::place_rows(int64_t row, int64_t rows, int32_t* offsets) const {
+  const vm::WindowAxis &across = words_.axes[kAcross], &along = words_.axes[kAlong];
+  const int64_t plane = across_.count * along_.count * phase_elements();
+  Element k(along, along_), j(across, across_);
+  const int64_t line = row / along.window;
+  k.skip(row % along.window);
+  j.skip(line % across.window);
+  int64_t at = line / across.window * plane + begin_ - low_;
+  for (int64_t i = 0; i < rows;) {
+    const int64_t begin = at + (j.phase() * along_.count * phase_elements()) + j.shift() * pitch_;
+    do {
+      const int64_t from = begin + k.phase() * phase_elements() + k.shift();
+      *offsets++ = static_cast<int32_t>(from * element_);
+      ++i;
+    } while (k.advance() && i < rows);
+    if (k.is_first() && !j.advance()) at += plane;
+  }
+}
+
+template <typename T>
+void WindowLines::copy_channels(const std::byte* x, int64_t channels, std::byte* lines) const {
+  const auto place = [](const vm::WindowAxis& axis, const std::byte* from, int64_t at) {
+    return from != nullptr && at >= 0 && at < axis.size ? from + at * axis.stride : nullptr;
+  };
+  const vm::WindowAxis &planes = words_.axes[0], &across = words_.axes[kAcross],
+                       &along = words_.axes[kAlong];
+  const int64_t pitch = pitch_ * element_, phase_bytes = phase_elements() * element_;
+  const int64_t bytes = (channels * channel_elements() + behind_) * element_;
+  std::memset(lines, 0, static_cast<size_t>(bytes));
+  for (int64_t q = 0; q < along_.count; ++q) {
+    const Run run = run_of(q);
+    std::byte* phase = lines + q * phase_bytes + run.begin * element_;
+    for (int64_t c = 0; c < channels; ++c) {
+      for (int64_t i = 0; i < planes.window; ++i) {
+        const int64_t at = plane_ * planes.step + i * planes.dilation - planes.before;
+        const std::byte* const plane = place(planes, x + c * words_.channel_stride, at);
+        for (int64_t p = 0; p < across_.count; ++p, phase += along_.count * phase_bytes) {
+          int64_t l = line_ * across.step + across_.remainder(p, across) - across.before;
+          std::byte* to = phase;
+          for (int64_t n = 0; n < lines_ + across_.most_shift; ++n, l += across.step, to += pitch) {
+            const std::byte* const line = place(across, plane, l);
+            if (line == nullptr) continue;
+            copy_elements<T>(line + run.from, along.step * along.stride, to, run.count);
+          }
+        }
+      }
+    }
+  }
+}
+
+WindowLines::Run WindowLines::run_of(int64_t phase) const {
+  const vm::WindowAxis& along = words_.axes[kAlong];
+  const int64_t first = low_ * along.step + along_.remainder(phase, along) - along.before;
+  // Positions from `low` on whose element is at `at` or behind it.
+  const auto reach = [&](int64_t at) {
+    return std::clamp<int64_t>(ceil_div(std::max<int64_t>(at - first, 0), along.step), 0, pitch_);
+  };
+  const int64_t begin = reach(0), end = std::max(begin, reach(along.size));
+  return {begin, end - begin, (first + begin * along.step) * along.stride};
+}
+
+}  // namespace dvm::cpu
