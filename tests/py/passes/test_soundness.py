@@ -113,7 +113,7 @@ class Drawn:
 @pytest.mark.parametrize("each", PASSES, ids=lambda each: each.__name__)
 def test_replaced_by_itself(each):
     rules = Counter()
-    for seed in range(3000 if WHOLE else 800):
+    for seed in range(8000 if WHOLE else 1000):
         drawn = Drawn(seed, PASSES[each])
         for _ in range(drawn.rng.randrange(2, 8)):
             drawn.step()
@@ -127,4 +127,4 @@ def test_replaced_by_itself(each):
         for a, b in zip(made(*x), dvm.CompiledGraph(drawn.graph)(*x), strict=True):
             np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-9, err_msg=str(drawn.graph))
         rules.update(note.rule for note in done.notes())
-    assert rules["replaced"] > 5, rules
+    assert rules["replaced"] > 3, rules
