@@ -12,8 +12,8 @@
 #include <utility>
 
 #include "bindings/bindings.h"
-#include "bindings/python_passes.h"
 #include "bindings/errors.h"
+#include "bindings/python_passes.h"
 #include "bindings/reports.h"
 #include "bindings/torch_host.h"
 #include "bindings/torch_layouts.h"
