@@ -38,6 +38,14 @@ class Node(NamedTuple):
     at: _Location
 
 
+class ReplacementError(Exception):
+    """A replacement failed at a line of the program; the cause says how."""
+
+    def __init__(self, at: _Location) -> None:
+        super().__init__(at)
+        self.at = at
+
+
 class Pass:
     """What changes graphs before they are compiled.
 
@@ -59,9 +67,9 @@ class Pass:
         """
         raise NotImplementedError
 
-    def notes(self) -> list[Note]:
-        """What the last run did and did not, for reports."""
-        return []
+    def apply(self, graph: _dvm.Graph) -> tuple[_dvm.Graph, list[Note]]:
+        """Return what `run` does, and what reports are to say about it."""
+        return self.run(graph), []
 
     @property
     def title(self) -> str:
@@ -78,23 +86,16 @@ class _Rewriting(Pass):
 
     again: bool = False
 
-    def __init__(self) -> None:
-        self._notes: list[Note] = []
-        self.at: _Location = NOWHERE  # of what is being replaced
-
     def _patterns(self) -> list[_dvm.Pattern]:
         raise NotImplementedError
 
     def _replaced(self, builder: Builder, site: _Site) -> Any:
         raise NotImplementedError
 
-    def notes(self) -> list[Note]:
-        return self._notes
-
     def run(self, graph: _dvm.Graph) -> _dvm.Graph:
-        self._notes = []
-        self.at = NOWHERE
+        return self.apply(graph)[0]
 
+    def apply(self, graph: _dvm.Graph) -> tuple[_dvm.Graph, list[Note]]:
         def replace(
             made: _dvm.Graph,
             pattern: int,
@@ -103,21 +104,21 @@ class _Rewriting(Pass):
             at: _Location,
             node: tuple[str, dict[str, Any], str, list[Any]],
         ) -> list[int] | None:
-            self.at = at
             builder = Builder(made)
             op, attributes, dtype, dims = node
             shape = tuple(dim if dim.constant is None else dim.constant for dim in dims)
             result = Node(op, (), attributes, dtype, shape, at)
-            values = self._replaced(builder, _Site(pattern, variables, operands, result))
-            if values is None:
-                return None
-            given = values if isinstance(values, tuple | list) else (values,)
-            return [_node(value, made) for value in given]
+            try:
+                values = self._replaced(builder, _Site(pattern, variables, operands, result))
+                if values is None:
+                    return None
+                given = values if isinstance(values, tuple | list) else (values,)
+                return [_node(value, made) for value in given]
+            except Exception as error:
+                raise ReplacementError(at) from error
 
         made, _, _, notes = _dvm.rewrite(graph, self._patterns(), replace, self.again)
-        self.at = NOWHERE
-        self._notes = [Note(*note) for note in notes]
-        return made
+        return made, [Note(*note) for note in notes]
 
 
 @dataclass(frozen=True)
@@ -156,10 +157,7 @@ class PatternPass(_Rewriting):
     annotated with `float` stands for any constant.
     """
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._written: list[Written] = []
-        self._forms: list[tuple[Written, _dvm.Pattern]] = []
+    _forms: list[tuple[Written, _dvm.Pattern]] | None = None  # once they are looked for
 
     def replacement(self, *values: Any, **more: Any) -> Any:
         """Return what stands for the root, or a tuple for several; None: it stays as it is.
@@ -170,7 +168,7 @@ class PatternPass(_Rewriting):
         raise NotImplementedError
 
     def _patterns(self) -> list[_dvm.Pattern]:
-        if not self._forms:
+        if self._forms is None:
             functions = [
                 getattr(self, name)
                 for name, member in _members(type(self))
@@ -178,11 +176,11 @@ class PatternPass(_Rewriting):
             ]
             if not functions:
                 raise TypeError(f"{type(self).__name__} has no pattern")
-            self._written = [read(function) for function in functions]
-            self._forms = [(w, form) for w in self._written for form in w.forms]
+            self._forms = [(w, form) for w in map(read, functions) for form in w.forms]
         return [form for _, form in self._forms]
 
     def _replaced(self, builder: Builder, site: _Site) -> Any:
+        assert self._forms is not None
         written = self._forms[site.pattern][0]
         given: dict[str, Any] = {}
         for name, node in zip(written.names, site.variables, strict=False):

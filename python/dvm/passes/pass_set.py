@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from dvm import _dvm, errors, own_warnings
-from dvm.passes.base import NOWHERE, Note, Pass
+from dvm.passes.base import NOWHERE, Note, Pass, ReplacementError
 
 _HERE = str(Path(__file__).parent)
 
@@ -34,19 +34,23 @@ class _Runner:
         done = self.passes[index]
         self.cause = None
         try:
-            made = done.run(graph)
+            made, notes = done.apply(graph)
             if not isinstance(made, _dvm.Graph):
                 raise TypeError(f"run returns {made!r:.60}, not a graph")
-            notes = done.notes()
         except errors.PassError as error:
             self.cause = error
             what = f"the pass {done.title}: {errors.message_of(error)}"
             raise _RefusedError(what, _location(error.location)) from error
+        except ReplacementError as error:
+            raise self._raised(done, error.__cause__ or error, error.at) from error.__cause__
         except Exception as error:
-            self.cause = error
-            what = f"the pass {done.title} raises {type(error).__name__}: {error}{_line_of(error)}"
-            raise _RefusedError(what, getattr(done, "at", NOWHERE)) from error
+            raise self._raised(done, error, NOWHERE) from error
         return made, [note._replace(node=f"pass {done.title} {note.node}") for note in notes]
+
+    def _raised(self, done: Pass, error: BaseException, at: tuple[str, int]) -> _RefusedError:
+        self.cause = error
+        what = f"the pass {done.title} raises {type(error).__name__}: {error}{_line_of(error)}"
+        return _RefusedError(what, at)
 
 
 class PassSet:
