@@ -372,6 +372,7 @@ bool Matcher::accept() {
                   "broadcasts or reshapes within it change what it computes");
     }
   }
+  if (pattern_->may_be_needed) return true;
   for (const Value v : inside_) {
     const auto is_root = [&](int index) { return found_[static_cast<size_t>(index)] == v; };
     if (std::ranges::any_of(pattern_->roots, is_root)) continue;

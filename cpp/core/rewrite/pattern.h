@@ -39,6 +39,8 @@ struct Pattern {
   // Whether chains of one op that associates match in whatever way they are put together: of more
   // than two operands, then, which `terms` has as one list.
   bool associates = false;
+  // Whether what is within may be needed outside of a match, which sees to that itself then.
+  bool may_be_needed = false;
 };
 
 }  // namespace dvm::core
