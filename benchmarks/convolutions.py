@@ -1,6 +1,6 @@
 """Convolutions beside PyTorch's (oneDNN): random ones of the kinds in networks, interleaved.
 
-    DVM_THREADS=1 .venv/bin/python -m benchmarks.convolutions [--cases 120] [--rounds 9]
+    DVM_NUM_THREADS=1 .venv/bin/python -m benchmarks.convolutions [--cases 120] [--rounds 9]
 
 Each case is `F.conv2d` of float32 in eager torch, and the graph that dvm makes of it; then the same
 with a batch norm of constants and a ReLU behind. Times are the least of interleaved calls. Printed

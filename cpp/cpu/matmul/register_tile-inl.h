@@ -153,11 +153,13 @@ class Multiply {
     }
   }
 
+  // The narrowest tile that has them all.
   void listed(int64_t j, int64_t count) const {
-    const std::byte* b = block_.b.data + j * kUnit;
-    if (2 * count > kNr) return rows(kTiles<kVectors, OfB::listed>, b, j, kNr, count);
-    for (int64_t end = j + count; j < end; j += kPer, b += kPer * kUnit)
-      rows(kTiles<1, OfB::listed>, b, j, kPer, std::min<int64_t>(kPer, end - j));
+    const std::byte* const b = block_.b.data + j * kUnit;
+    constexpr int kHalf = kVectors / 2;
+    if (count > kHalf * kPer) return rows(kTiles<kVectors, OfB::listed>, b, j, kNr, count);
+    if (count > kPer) return rows(kTiles<kHalf, OfB::listed>, b, j, kHalf * kPer, count);
+    rows(kTiles<1, OfB::listed>, b, j, kPer, count);
   }
 
   // `width`: the columns of a tile, of which C has `count`.

@@ -113,24 +113,25 @@ void WindowLines::copy(const std::byte* x, int64_t row, int64_t rows, std::byte*
   place_rows(row - first * elements, rows, offsets);
 }
 
-// By counting: a block has hundreds of rows.
+// Those of a channel by counting, and those of the next ones behind them.
 void WindowLines::place_rows(int64_t row, int64_t rows, int32_t* offsets) const {
   const vm::WindowAxis &across = words_.axes[kAcross], &along = words_.axes[kAlong];
   const int64_t plane = across_.count * along_.count * phase_elements();
   Element k(along, along_), j(across, across_);
-  const int64_t line = row / along.window;
+  const int64_t line = row / along.window, elements = words_.elements();
   k.skip(row % along.window);
   j.skip(line % across.window);
-  int64_t at = line / across.window * plane + begin_ - low_;
-  for (int64_t i = 0; i < rows;) {
+  int64_t at = line / across.window * plane + begin_ - low_, i = 0;
+  for (const int64_t counted = std::min(rows, elements); i < counted;) {
     const int64_t begin = at + (j.phase() * along_.count * phase_elements()) + j.shift() * pitch_;
     do {
       const int64_t from = begin + k.phase() * phase_elements() + k.shift();
-      *offsets++ = static_cast<int32_t>(from * element_);
-      ++i;
-    } while (k.advance() && i < rows);
+      offsets[i++] = static_cast<int32_t>(from * element_);
+    } while (k.advance() && i < counted);
     if (k.is_first() && !j.advance()) at += plane;
   }
+  const auto channel = static_cast<int32_t>(channel_elements() * element_);
+  for (; i < rows; ++i) offsets[i] = offsets[i - elements] + channel;
 }
 
 template <typename T>
