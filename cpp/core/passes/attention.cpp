@@ -2,6 +2,7 @@
 // along the last axis (the greatest is subtracted, exponentials are divided by their sum), and the
 // product of that and v. Recognised where nothing else needs a value in between.
 #include <algorithm>
+#include <array>
 #include <optional>
 
 #include "core/graph/infer.h"
@@ -85,9 +86,11 @@ class Recognizer {
   std::optional<Value> softmax_of(Value v) {
     if (node(v).op != Op::div) return std::nullopt;
     if (!matcher_) matcher_.emplace(graph_);
-    for (const Op greatest : {Op::max, Op::max_or_lowest}) {
+    static const auto* const patterns =
+        new std::array{softmax(Op::max), softmax(Op::max_or_lowest)};
+    for (const Pattern& pattern : *patterns) {
       Miss miss;
-      const std::optional<Match> match = matcher_->match(softmax(greatest), v, miss);
+      const std::optional<Match> match = matcher_->match(pattern, v, miss);
       if (!match) continue;
       within_.insert(within_.end(), match->inside.begin(), match->inside.end());
       return match->variables[0];
