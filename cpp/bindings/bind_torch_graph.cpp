@@ -510,6 +510,7 @@ void bind_torch_graph(py::module_& module) {
              options.precision = core::precision_from_text(precision).value();
              options.dense_results = true;
              options.passes = passes_of(passes);
+             options.reshapes_are_views = true;
              std::vector<ArgumentSpec> given;
              for (const auto& spec : arguments) given.push_back(argument_spec(spec));
              std::vector<ResultSpec> made;

@@ -312,6 +312,7 @@ PyObject* missing() {
 std::unique_ptr<Path> parse_path(const py::object& spec, const py::tuple& arguments) {
   auto path = std::make_unique<Path>();
   path->options.target = spec.attr("target").cast<std::string>();
+  path->options.reshapes_are_views = true;
   path->options.numerics = spec.attr("numerics").cast<std::string>() == "strict"
                                ? driver::Numerics::strict
                                : driver::Numerics::widened;

@@ -122,7 +122,11 @@ class Pipeline {
           .make_plan(core::pass_stored_dims(*owner.attrs.bodies[index]),
                      loops ? 1 + core::carried_of(owner) : 0);
     };
-    const LowerOptions to{own_arguments, options_.dense_results && !is_body_, checks_, module_};
+    const LowerOptions to{.own_arguments = own_arguments,
+                          .dense_results = options_.dense_results && !is_body_,
+                          .reshapes_are_views = options_.reshapes_are_views,
+                          .checks = checks_,
+                          .module = module_};
     return timed("plan", [&] { return lower(graph, std::move(fusion), compile_body, to); });
   }
 

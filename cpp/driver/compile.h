@@ -25,6 +25,9 @@ struct Options {
   // Whether results that are transposes of others are better dense, in memory of their own.
   bool dense_results = false;
   std::shared_ptr<const AddedPasses> passes;  // none: those of the list alone
+  // Reshapes are views, as those that a library made were: a call whose strides allow none is given
+  // up. Else they are copies then.
+  bool reshapes_are_views = false;
 #ifdef NDEBUG
   bool verify = false;  // run the verifiers between passes
 #else

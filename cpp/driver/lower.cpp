@@ -27,6 +27,7 @@ class Lowering {
         calls_(to_, compile_body),
         memory_(graph, fusion_, arrays_among(graph.inputs(), options.own_arguments)),
         dense_results_(options.dense_results),
+        reshape_(options.reshapes_are_views ? PlanOp::reshape : PlanOp::reshaped),
         checks_(options.checks) {}
 
   runtime::Plan run() {
@@ -260,8 +261,8 @@ class Lowering {
         return;
       case Op::reshape:
         if (at(v).buffer >= 0) return;  // a result that its Region has written already
-        at(v).buffer = builder_.emit(PlanOp::reshape,
-                                     {operand(0), sizes_.values(node.type.shape, node.loc)}, note);
+        at(v).buffer =
+            builder_.emit(reshape_, {operand(0), sizes_.values(node.type.shape, node.loc)}, note);
         return;
       case Op::slice:
         at(v).buffer = slice(operand(0), node, node.type.shape, note);
@@ -391,6 +392,7 @@ class Lowering {
   CallLowering calls_;
   const MemoryMap memory_;
   const bool dense_results_;
+  const PlanOp reshape_;
   const std::span<const SizeCheck> checks_;
   const core::Facts facts_{graph_.shared_dims()};
 };

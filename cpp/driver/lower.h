@@ -20,7 +20,8 @@ struct LowerOptions {
   // So many of the arguments, from the first on, are a loop body's to write to; of them those that
   // it does write are declared so.
   size_t own_arguments = 0;
-  bool dense_results = false;  // as Options has it
+  bool dense_results = false;       // as Options has it
+  bool reshapes_are_views = false;  // the same
   std::span<const SizeCheck> checks = {};
   const ModuleNames* module = nullptr;
 };

@@ -179,6 +179,8 @@ class Execution {
       case PlanOp::reshape:
       case PlanOp::slice:
         return view(instruction, p);
+      case PlanOp::reshaped:
+        return reshaped(instruction, p);
       case PlanOp::undefined:
         return Outcome::done;
       case PlanOp::run:
@@ -284,6 +286,22 @@ class Execution {
     return host_.allocate_for(reg, view.dtype, {shape, static_cast<size_t>(view.rank)}, view);
   }
 
+  Outcome reshaped(const Instruction& instruction, const int32_t* p) {
+    if (view(instruction, p) == Outcome::done) return Outcome::done;
+    const BufferView from = buffer(p[0]);
+    BufferView &to = buffer(instruction.result), dense = from;
+    int64_t bytes = 0, needed = 0;
+    if (!make_dense(to, needed) || !make_dense(dense, bytes) || bytes != needed) {
+      return Outcome::check_failed;
+    }
+    if (const Outcome outcome = launcher_.hand_over(); outcome != Outcome::done) return outcome;
+    state_.notes.is_plain = false;  // a record would have no copy
+    if (!allocate_by_host(instruction.result)) return Outcome::host_error;
+    own(instruction.result, {.kind = Ownership::Kind::host, .bytes = bytes});
+    copy_dense(from, from.data, 0, to.data);
+    return Outcome::done;
+  }
+
   Outcome view(const Instruction& instruction, const int32_t* p) {
     const BufferView from = buffer(p[0]);
     BufferView& to = define(instruction.result, from, {});
@@ -294,7 +312,7 @@ class Execution {
       }
       return Outcome::done;
     }
-    if (instruction.op == PlanOp::reshape) {
+    if (instruction.op != PlanOp::slice) {
       to.rank = p[1];
       for (int32_t d = 0; d < to.rank; ++d) to.shape[d] = size(p[2 + d]);
       return outcome_of(lay_over(from, to));

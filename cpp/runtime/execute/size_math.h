@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstring>
 
 #include "core/dims/facts.h"
 #include "core/math/byte_range.h"
@@ -114,6 +115,20 @@ inline bool lay_over(const BufferView& from, BufferView& to) {
     }
   }
   return true;
+}
+
+// The elements of `from` in C order to adjacent places; returns where they end.
+inline std::byte* copy_dense(const BufferView& from, const std::byte* data, int32_t axis,
+                             std::byte* to) {
+  if (axis == from.rank) {
+    const auto bytes = static_cast<size_t>(core::byte_size(from.dtype));
+    std::memcpy(to, data, bytes);
+    return to + bytes;
+  }
+  for (int64_t i = 0; i < from.shape[axis]; ++i, data += from.strides[axis]) {
+    to = copy_dense(from, data, axis + 1, to);
+  }
+  return to;
 }
 
 // Narrows axis d of `view` to `count` elements from `start` by `step`. An empty axis reads nothing,

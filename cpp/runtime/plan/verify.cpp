@@ -319,6 +319,7 @@ class PlanVerifier {
         check_permutation();
         break;
       case PlanOp::reshape:
+      case PlanOp::reshaped:
         require(count(1) <= core::kMaxRank, "a rank beyond the limit");
         break;
       case PlanOp::slice:
@@ -725,7 +726,9 @@ class PlanVerifier {
     } else if (instruction.op == PlanOp::construct) {
       define({.dtype = core::DType::boolean, .rank = kObjectRank, .data = word(0), .owned = true});
     } else {
-      const bool all = instruction.op == PlanOp::reshape && buffer(word(0)).all;
+      const bool is_reshape =
+          instruction.op == PlanOp::reshape || instruction.op == PlanOp::reshaped;
+      const bool all = is_reshape && buffer(word(0)).all;
       define({.dtype = buffer(word(0)).dtype,
               .rank = static_cast<int>(count(1)),
               .origin = Origin::view,

@@ -407,11 +407,8 @@ class Model:
 
 
 def _taken(value: Any, element: int | None) -> Any:
-    """What a graph is given: an array in C order, as a model may ask for it in another shape."""
-    if element is not None:
-        return int(np.asarray(value).reshape(-1)[element])
-    is_array = isinstance(value, np.ndarray)
-    return value.copy() if is_array and not value.flags.c_contiguous else value
+    """What a graph is given: an argument, or a number of it."""
+    return value if element is None else int(np.asarray(value).reshape(-1)[element])
 
 
 def _own(results: Sequence[Any], given: Iterable[Any]) -> list[Any]:

@@ -119,6 +119,21 @@ TEST_P(Views, AreMetadata) {
   EXPECT_EQ(host.live, 0);
 }
 
+TEST(Reshaped, CopiesWhereStridesAllowNoView) {
+  const Plan plan = parse_plan(
+      "plan v1 {\ninput b0: f32 rank 2\ni0 = literal 6\n"
+      "b1 = transpose b0, [1, 0]\nb2 = reshaped b1, [i0]\nret [b2]\n}\n");
+  FakeHost host;
+  const BufferView input = test::to_buffer(host, range({2, 3}), 0);
+  BufferView result;
+  ASSERT_EQ(run(plan, host, {&input, 1}, {&result, 1}), Outcome::done);
+  EXPECT_EQ(floats(result), (std::vector<float>{0, 3, 1, 4, 2, 5}));
+  EXPECT_NE(result.owner, input.owner);
+  host.release(result.owner);
+  host.release(input.owner);
+  EXPECT_EQ(host.live, 0);
+}
+
 INSTANTIATE_TEST_SUITE_P(
     Instructions, Views,
     testing::Values(
@@ -129,6 +144,7 @@ INSTANTIATE_TEST_SUITE_P(
         ViewCase{"b1 = reshape b0, [i6, i5, i3]\nret [b1]", {-1}},
         ViewCase{"b1 = reshape b0, [i7, i7]\nret [b1]", {-1}},
         ViewCase{"b1 = transpose b0, [1, 0]\nb2 = reshape b1, [i4]\nret [b2]", {-1}},
+        ViewCase{"b1 = reshaped b0, [i3]\nret [b1]", {-1}},
         ViewCase{"b1 = slice b0, [i0, i1], [i1, i1], [i2, i2]\nret [b1]", {1, 2, 4, 5}},
         ViewCase{"b1 = slice b0, [i1, i2], [i5, i6], [i2, i2]\nret [b1]", {5, 3, 2, 0}},
         ViewCase{"b1 = slice b0, [i0, i1], [i1, i1], [i2, i3]\nret [b1]", {-1}},
