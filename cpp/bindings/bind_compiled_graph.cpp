@@ -8,6 +8,7 @@
 
 #include "bindings/bindings.h"
 #include "bindings/function_host.h"
+#include "bindings/python_passes.h"
 #include "bindings/reports.h"
 #include "capture/numpy/numpy_api.h"
 #include "capture/replay/read_argument.h"
@@ -259,19 +260,21 @@ void bind_compiled_graph(py::module_& module) {
                             "A graph compiled for a target; call it on arrays and numbers.")
       .def(py::init([](py::handle graph, const std::string& target, const std::string& numerics,
                        const std::string& precision, const Checks& checks, const Objects& functions,
-                       const Objects& constants, const Objects& types) {
+                       const Objects& constants, const Objects& types, const py::object& passes) {
              core::Module given = module_in(graph);
              core::verify(given);
+             driver::Options options = driver::options_of(target, numerics, precision);
+             options.passes = passes_of(passes);
              const auto asked = driver::checks_of(given.main, saved(checks));
              given.main = supplied(std::move(given.main), constants);
-             return std::make_unique<GraphFunction>(std::move(given),
-                                                    driver::options_of(target, numerics, precision),
-                                                    asked, functions, types);
+             return std::make_unique<GraphFunction>(std::move(given), std::move(options), asked,
+                                                    functions, types);
            }),
            py::arg("graph"), py::kw_only(), py::arg("target") = "cpu",
            py::arg("numerics") = "default", py::arg("precision") = "highest",
            py::arg("checks") = Checks{}, py::arg("functions") = Objects{},
-           py::arg("constants") = Objects{}, py::arg("types") = Objects{})
+           py::arg("constants") = Objects{}, py::arg("types") = Objects{},
+           py::arg("passes") = py::none())
       .def("__call__", &GraphFunction::operator())
       .def("describe", &GraphFunction::describe)
       .def(

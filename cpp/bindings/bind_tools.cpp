@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "bindings/bindings.h"
+#include "bindings/python_passes.h"
 #include "capture/numpy/numpy_api.h"
 #include "capture/replay/signature.h"
 #include "core/ops/docs.h"
@@ -122,7 +123,13 @@ void bind_tables(py::module_& module) {
 
 void bind_tools(py::module_& module) {
   bind_tables(module);
-  module.def("run_pass", driver::run_pass, py::arg("name"), py::arg("options"), py::arg("text"));
+  module.def(
+      "run_pass",
+      [](const std::string& name, const std::string& options, const std::string& text,
+         const py::object& passes) {
+        return driver::run_pass(name, options, text, passes_of(passes));
+      },
+      py::arg("name"), py::arg("options"), py::arg("text"), py::arg("passes") = py::none());
   module.def("pass_names", driver::pass_names);
   module.def("thread_count", &cpu::thread_count);
   module.def("simd_level", [] { return cpu::to_string(cpu::simd_level()); });

@@ -13,6 +13,7 @@
 
 #include "bindings/bindings.h"
 #include "bindings/errors.h"
+#include "bindings/python_passes.h"
 #include "bindings/reports.h"
 #include "bindings/torch_host.h"
 #include "bindings/torch_layouts.h"
@@ -500,13 +501,15 @@ void bind_torch_graph(py::module_& module) {
                        const std::vector<std::pair<std::string, int>>& arguments,
                        const std::vector<ResultText>& results, std::optional<size_t> returned,
                        std::vector<size_t> written, std::vector<py::object> held,
-                       const std::vector<size_t>& frozen, std::string label, py::object otherwise) {
+                       const std::vector<size_t>& frozen, std::string label, py::object otherwise,
+                       const py::object& passes) {
              core::verify(graph);
              driver::Options options;
              options.target = target;
              if (strict) options.numerics = driver::Numerics::strict;
              options.precision = core::precision_from_text(precision).value();
              options.dense_results = true;
+             options.passes = passes_of(passes);
              options.reshapes_are_views = true;
              std::vector<ArgumentSpec> given;
              for (const auto& spec : arguments) given.push_back(argument_spec(spec));
@@ -520,7 +523,8 @@ void bind_torch_graph(py::module_& module) {
            py::arg("graph"), py::kw_only(), py::arg("target"), py::arg("strict"),
            py::arg("precision"), py::arg("threads"), py::arg("functions"), py::arg("arguments"),
            py::arg("results"), py::arg("returned"), py::arg("written"), py::arg("held"),
-           py::arg("frozen"), py::arg("label"), py::arg("otherwise"))
+           py::arg("frozen"), py::arg("label"), py::arg("otherwise"),
+           py::arg("passes") = py::none())
       .def("stats", &TorchGraph::stats)
       .def("describe", &TorchGraph::describe)
       .def_property_readonly("target", &TorchGraph::target)

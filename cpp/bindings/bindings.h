@@ -6,6 +6,7 @@
 namespace dvm::bindings {
 
 void bind_graph(pybind11::module_& module);           // Graph and Dim, for the lowering
+void bind_passes(pybind11::module_& module);          // patterns, and passes of users
 void bind_compiled_graph(pybind11::module_& module);  // graphs that run without capture
 void bind_saved_graph(pybind11::module_& module);     // graphs in files
 void bind_compiled(pybind11::module_& module);        // compiled functions and their paths

@@ -23,6 +23,7 @@ PYBIND11_MODULE(_dvm, module) {
   module.attr("Compiled") = py::reinterpret_steal<py::object>(compiled);
   bindings::bind_errors(module);
   bindings::bind_graph(module);
+  bindings::bind_passes(module);
   bindings::bind_compiled_graph(module);
   bindings::bind_saved_graph(module);
   bindings::bind_compiled(module);

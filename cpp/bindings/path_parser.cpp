@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "bindings/python_passes.h"
 #include "capture/path/reasons.h"
 #include "capture/replay/loop.h"
 #include "capture/replay/recursion.h"
@@ -317,6 +318,7 @@ std::unique_ptr<Path> parse_path(const py::object& spec, const py::tuple& argume
                                : driver::Numerics::widened;
   path->options.precision =
       core::precision_from_text(spec.attr("precision").cast<std::string>()).value();
+  path->options.passes = passes_of(spec.attr("passes"));
   PathParser parser(*path, arguments.size());
   for (py::handle step : spec.attr("steps")) parser.add(step.cast<py::tuple>());
   if (path->steps.empty()) {

@@ -1,5 +1,7 @@
 #include "bindings/reports.h"
 
+#include <algorithm>
+
 namespace py = pybind11;
 
 namespace dvm::bindings {
@@ -31,7 +33,8 @@ void GraphReport::add(const core::Module& module, const driver::Options& options
   }
   ++count_;
   // The times are those of the call that captured it.
-  for (size_t k = 0; k < described.passes.size(); ++k) {
+  const size_t passes = std::min(described.passes.size(), compilation.passes.size());
+  for (size_t k = 0; k < passes; ++k) {
     const driver::PassRecord& pass = described.passes[k];
     passes_.append(py::make_tuple(pass.name, compilation.passes[k].nanoseconds, pass.text));
   }

@@ -10,6 +10,7 @@
 #include "core/graph/bodies.h"
 #include "core/graph/module.h"
 #include "core/passes/passes.h"
+#include "driver/added_passes.h"
 #include "driver/logs.h"
 #include "driver/lower.h"
 #include "driver/pipeline.h"
@@ -42,19 +43,12 @@ core::Graph precision(const core::Graph& graph, const PassSettings& settings,
   return core::pass_precision(graph, settings.precision);
 }
 
-// In order. Dead code once there is no more to come, for every later pass looks at less; common
-// subexpressions after widening, which makes the same cast once per use; copies for reshapes last,
-// for nothing that moves operations may come between them and the fuser.
+constexpr bool needed = true, optional = false;
 constexpr GraphPass kGraphPasses[] = {
-    {"simplify", alike<core::pass_simplify>, always},
-    {"sink_reshapes", alike<core::pass_sink_reshapes>, always},
-    {"attention", attention, always},
-    {"precision", precision, rounds},
-    {"pad_windows", alike<core::pass_pad_windows>, copies_windows},
-    {"dead_code", alike<core::pass_dead_code>, always},
-    {"widen_half", widen_half, widens},
-    {"cse", alike<core::pass_cse>, always},
-    {"dense_reshapes", alike<fuser::pass_dense_reshapes>, always},
+#define DVM_PASS(name, run, applies, is_needed, synopsis) \
+  {#name, run, applies, is_needed, synopsis},
+#include "driver/passes.def"
+#undef DVM_PASS
 };
 
 class Pipeline {
@@ -103,10 +97,13 @@ class Pipeline {
     std::vector<core::Decision> decisions;
     const PassSettings settings{widened_halves(options_), options_.precision,
                                 traits_of(options_.target).streams};
+    run_added({}, graph, decisions);
     for (const GraphPass& pass : kGraphPasses) {
-      if (!pass.applies(settings)) continue;
-      graph = timed(pass.name, [&] { return pass.run(graph, settings, decisions); });
-      if (options_.verify) is_body_ || module_ ? core::verify_nodes(graph) : core::verify(graph);
+      if (pass.applies(settings) && !is_off(pass)) {
+        graph = timed(pass.name, [&] { return pass.run(graph, settings, decisions); });
+        if (options_.verify) is_body_ || module_ ? core::verify_nodes(graph) : core::verify(graph);
+      }
+      run_added(pass.name, graph, decisions);
     }
     fuser::Fusion fusion = timed(
         "fuse", [&] { return fuser::fuse(graph, region_limits(traits_of(options_.target))); });
@@ -131,6 +128,29 @@ class Pipeline {
                           .checks = checks_,
                           .module = module_};
     return timed("plan", [&] { return lower(graph, std::move(fusion), compile_body, to); });
+  }
+
+  bool is_off(const GraphPass& pass) const {
+    return options_.passes && !pass.is_needed && options_.passes->switches_off(pass.name);
+  }
+
+  // Runs what users want behind this pass of the list. That is verified in any case.
+  void run_added(std::string_view after, core::Graph& graph,
+                 std::vector<core::Decision>& decisions) {
+    if (!options_.passes) return;
+    const std::span<const AddedPasses::Entry> entries = options_.passes->entries();
+    for (size_t k = 0; k < entries.size(); ++k) {
+      if (entries[k].after != after) continue;
+      try {
+        core::Graph made =
+            timed(entries[k].name, [&] { return options_.passes->run(k, graph, decisions); });
+        check_added(entries[k].name, graph, made, !is_body_ && module_ == nullptr);
+        graph = std::move(made);
+      } catch (const core::Error& error) {
+        options_.passes->refused(error);
+        throw;
+      }
+    }
   }
 
   // Runs one pass and records what it took and made. Texts are made outside of the clock.

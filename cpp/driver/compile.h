@@ -2,6 +2,7 @@
 // and verifying between passes happen here and nowhere else.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,6 +14,8 @@
 
 namespace dvm::driver {
 
+class AddedPasses;  // driver/added_passes.h
+
 enum class Numerics : uint8_t { widened, strict };  // halves computed in f32, or rounded at each op
 
 struct Options {
@@ -21,6 +24,7 @@ struct Options {
   core::Precision precision = core::Precision::highest;
   // Whether results that are transposes of others are better dense, in memory of their own.
   bool dense_results = false;
+  std::shared_ptr<const AddedPasses> passes;  // none: those of the list alone
   // Reshapes are views, as those that a library made were: a call whose strides allow none is given
   // up. Else they are copies then.
   bool reshapes_are_views = false;
@@ -53,7 +57,9 @@ vm::Target& target(std::string_view name);
 // One pass on a text form, for golden tests, tools and notebooks: `pass` is a name of pass_names().
 // Graph passes: graph text -> graph text; "fuse": graph -> regions; "plan": graph -> plan;
 // "tile"/"encode" (options: target and concrete sizes): graph -> tiling / bytecode of each region.
-std::string run_pass(std::string_view pass, std::string_view options, std::string_view input);
+// What users added runs in its places before fuse, tile and encode.
+std::string run_pass(std::string_view pass, std::string_view options, std::string_view input,
+                     std::shared_ptr<const AddedPasses> added = nullptr);
 std::vector<std::string> pass_names();
 // Questions about a graph as the fuser was given it (the text of the last pass before "fuse"): what
 // each Region computes, what it reads and writes (in the order of its Programs' globals), and

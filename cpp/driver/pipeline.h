@@ -23,6 +23,8 @@ struct GraphPass {
   // Appends what it decided.
   core::Graph (*run)(const core::Graph&, const PassSettings&, std::vector<core::Decision>&);
   bool (*applies)(const PassSettings&);  // else it is left out
+  bool is_needed;                        // else users may switch it off
+  std::string_view synopsis;
 };
 std::span<const GraphPass> graph_passes();
 

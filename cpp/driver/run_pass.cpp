@@ -4,6 +4,7 @@
 #include <map>
 
 #include "core/error.h"
+#include "driver/added_passes.h"
 #include "driver/compile.h"
 #include "driver/dense_call.h"
 #include "driver/lower.h"
@@ -117,9 +118,10 @@ std::string each_region(const core::Graph& graph, const PassOptions& options, De
 
 }  // namespace
 
-std::string run_pass(std::string_view pass, std::string_view options_text, std::string_view input) {
-  const PassOptions options(options_text);
-  const core::Graph graph = core::parse_graph(input);
+std::string run_pass(std::string_view pass, std::string_view options_text, std::string_view input,
+                     std::shared_ptr<const AddedPasses> added) {
+  PassOptions options(options_text);
+  core::Graph graph = core::parse_graph(input);
   for (const GraphPass& known : graph_passes()) {
     if (known.name != pass) continue;
     std::vector<core::Decision> decisions;
@@ -130,6 +132,8 @@ std::string run_pass(std::string_view pass, std::string_view options_text, std::
     }
     return text;
   }
+  if (pass == "fuse" && added) graph = run_first(*added, graph);
+  options.options.passes = std::move(added);
   if (pass == "fuse")
     return print(fuser::fuse(graph, region_limits(traits_of(options.options.target))));
   if (pass == "plan") return runtime::print(compile(graph, options.options).graph.plan());

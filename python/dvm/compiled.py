@@ -142,7 +142,7 @@ def _save(self: _dvm.Compiled[..., Any], path: str | PathLike[str]) -> Callable[
 def _recompile(function: Any, options: Options, name: str) -> Any:
     from dvm.compiling import compile
 
-    return compile(function, **asdict(options), name=name)
+    return compile(function, **vars(options), name=name)
 
 
 def _reduce(self: _dvm.Compiled[..., Any]) -> Any:

@@ -14,7 +14,7 @@ import inspect
 import os
 import sys
 import types
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ParamSpec, TypeVar, overload
 
@@ -59,11 +59,13 @@ class Options:
         are "highest". Sums stay float32. Beside what these round, an element is off by at most
         3 * 2**-16 ("high") or 2**-7 ("medium") of the sum of its products' magnitudes, and what is
         subnormal counts as zero. Such products raise no floating-point warnings.
+    passes: of your own, in their order (docs/passes.md).
     """
 
     target: str = "cpu"
     numerics: str = "default"
     precision: str = "highest"
+    passes: Any = None
 
     def __post_init__(self) -> None:
         if self.target not in _dvm.target_names:
@@ -72,6 +74,10 @@ class Options:
             raise errors.unknown("unknown_name", "numerics", self.numerics, NUMERICS)
         if self.precision not in PRECISIONS:
             raise errors.unknown("unknown_name", "precision", self.precision, PRECISIONS)
+        if self.passes is not None:
+            from dvm.passes import pass_set
+
+            object.__setattr__(self, "passes", pass_set.pass_set(self.passes))
 
 
 @overload
@@ -81,11 +87,17 @@ def compile(
     target: str = ...,
     numerics: str = ...,
     precision: str = ...,
+    passes: Iterable[Any] | None = ...,
     name: str | None = ...,
 ) -> _dvm.Compiled[P, R]: ...
 @overload
 def compile(
-    *, target: str = ..., numerics: str = ..., precision: str = ..., name: str | None = ...
+    *,
+    target: str = ...,
+    numerics: str = ...,
+    precision: str = ...,
+    passes: Iterable[Any] | None = ...,
+    name: str | None = ...,
 ) -> Callable[[Callable[P, R]], _dvm.Compiled[P, R]]: ...
 def compile(
     fn: Any = NOTHING,
@@ -93,6 +105,7 @@ def compile(
     target: str = "cpu",
     numerics: str = "default",
     precision: str = "highest",
+    passes: Iterable[Any] | None = None,
     name: str | None = None,
 ) -> Any:
     """Return a callable with the signature and the behaviour of `fn`, which compiles itself.
@@ -107,6 +120,8 @@ def compile(
         target: where the compiled part runs; see `Options`.
         numerics: "default" or "strict"; see `Options`.
         precision: "highest", "high" or "medium"; see `Options`.
+        passes: passes of `dvm.passes` over what is compiled, in their order (docs/passes.md). One
+            that fails is the reason why calls run uncompiled, with a warning.
         name: what reports call the function; its qualified name when None.
 
     Raises:
@@ -116,13 +131,11 @@ def compile(
             through torch.compile there.
     """
     if fn is NOTHING:
-        Options(target, numerics, precision)  # refuses what there is not
-        return lambda function: compile(
-            function, target=target, numerics=numerics, precision=precision, name=name
-        )
+        options = Options(target, numerics, precision, passes)  # refuses what there is not
+        return lambda function: compile(function, name=name, **vars(options))
     if type(fn) is _dvm.Compiled:
         fn = fn.given
-    how: Any = {"target": target, "numerics": numerics, "precision": precision}
+    how: Any = {"target": target, "numerics": numerics, "precision": precision, "passes": passes}
     if is_module(fn) and _dvm.can_capture:
         from dvm.torch import modules
 
@@ -135,10 +148,16 @@ def compile(
 
 
 def compile_function(
-    fn: Any, *, target: str, numerics: str, precision: str, name: str | None
+    fn: Any,
+    *,
+    target: str,
+    numerics: str,
+    precision: str,
+    passes: Iterable[Any] | None = None,
+    name: str | None,
 ) -> _dvm.Compiled[..., Any]:
     """As `compile`, of what is captured alike whatever it is: a function, or what calls one."""
-    options = Options(target, numerics, precision)
+    options = Options(target, numerics, precision, passes)
     given, fn = fn, _function_for(fn)
     if not isinstance(fn, types.FunctionType):
         raise TypeError(_what_to_compile(fn))

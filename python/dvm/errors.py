@@ -16,6 +16,7 @@ from dvm._dvm import (
     GraphError,
     HostCallError,
     InternalError,
+    PassError,
     ShapeError,
     SimulationError,
     UnsupportedError,
@@ -30,6 +31,7 @@ __all__ = [
     "GraphError",
     "HostCallError",
     "InternalError",
+    "PassError",
     "ShapeError",
     "SimulationError",
     "UnsupportedError",
@@ -54,6 +56,12 @@ def make(name: str, message: str, hint: str | None = None) -> Error:
             error.code, error.hint, error.location = code, what_to_do, ""
             return error
     raise KeyError(name)
+
+
+def message_of(error: Error) -> str:
+    """Return what an error says, without its code, line and hint."""
+    text = str(error).removeprefix(f"{error.code} ").removeprefix(f"{error.location}: ")
+    return text.removesuffix(f" Hint: {error.hint}.").removesuffix(".")
 
 
 def misplaced(name: str) -> TypeError:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from dvm import _dvm
+from dvm import _dvm, errors
 from dvm.compiling import Options
 
 
@@ -26,11 +26,12 @@ class CompiledGraph:
     constants: the graph's tensors that have a name, by that name: arrays, or what NumPy reads as
         such (tensors of PyTorch). They are not copied: what they hold when the graph is called is
         what it computes with.
+    passes: of your own, in their order (docs/passes.md).
 
     Raises FormatError or GraphError for a text that is no graph, UnsupportedError for an unknown
     target, numerics or precision, or a missing function or constant, ShapeError for a constant of
-    another type; when called, ShapeError for arguments that the graph does not take, HostCallError
-    for a function whose result is not what the graph says.
+    another type, PassError for a pass that fails; when called, ShapeError for arguments that the
+    graph does not take, HostCallError for a function whose result is not what the graph says.
     """
 
     def __init__(
@@ -44,10 +45,11 @@ class CompiledGraph:
         constants: Mapping[str, Any] | None = None,
         checks: Sequence[tuple[str, str, str]] = (),
         types: Mapping[str, type] | None = None,
+        passes: Iterable[Any] | None = None,
     ) -> None:
         if not isinstance(graph, (str, _dvm.Graph, _dvm.Module)):
             raise TypeError(f"a graph is a text, not {type(graph).__name__}")
-        Options(target, numerics, precision)  # refuses what there is not
+        options = Options(target, numerics, precision, passes)  # refuses what there is not
         self._given: dict[str, Any] = {
             "graph": graph,
             "numerics": numerics,
@@ -56,8 +58,10 @@ class CompiledGraph:
             "constants": dict(constants or {}),
             "checks": list(checks),
             "types": dict(types or {}),
+            "passes": None if options.passes is None else options.passes.native,
         }
-        self._compiled = _dvm.CompiledGraph(target=target, **self._given)
+        self._passes = options.passes
+        self._compiled = self._compile(target)
         self._names = (
             [f"x{k}" for k in range(len(self._compiled.arguments))],
             [f"y{k}" for k in range(len(self._compiled.results))],
@@ -86,8 +90,14 @@ class CompiledGraph:
         Functions that the graph calls are not saved: whoever loads it gives them.
 
         Raises OSError where the file cannot be written, UnsupportedError for names that are too
-        few, too many or not unique.
+        few, too many or not unique, and for a graph with passes, which a file does not have.
         """
+        if self._passes is not None:
+            raise errors.make(
+                "unsupported",
+                f"a file does not have {self._passes!r}",
+                "save the graph without passes, and give them to dvm.load",
+            )
         named = self._names
         self._compiled.save(
             os.fsencode(path),
@@ -128,7 +138,13 @@ class CompiledGraph:
         """Its native half, or that of the same graph for another target."""
         if target == self.target:
             return self._compiled
-        return _dvm.CompiledGraph(target=target, **self._given)
+        return self._compile(target)
+
+    def _compile(self, target: str) -> _dvm.CompiledGraph:
+        try:
+            return _dvm.CompiledGraph(target=target, **self._given)
+        except errors.PassError as error:
+            raise error from self._passes.take_cause()
 
     def __repr__(self) -> str:
         return f"<dvm.CompiledGraph target={self.target}>"
@@ -145,12 +161,14 @@ def load(
     target: str | None = None,
     functions: Mapping[str, Callable[..., Any]] | None = None,
     types: Mapping[str, type] | None = None,
+    passes: Iterable[Any] | None = None,
     check: bool = False,
 ) -> CompiledGraph:
     """Return the graph that `save` wrote into a file, compiled.
 
     target: instead of the one that it was saved for.
-    functions, types: what the graph calls, and classes of objects, as for `CompiledGraph`.
+    functions, types, passes: what the graph calls, classes of objects, and passes over it, as for
+        `CompiledGraph`.
     check: whether the elements of constants are compared with their hashes, too. That reads all of
         them; else they are read from the file as calls need them, and only the rest is compared.
 
@@ -161,7 +179,7 @@ def load(
     version or damaged, GraphError for a graph that breaks a rule, UnsupportedError for an unknown
     target or a missing function.
     """
-    return compiled_of(open_graph(path, check), target, functions, types)
+    return compiled_of(open_graph(path, check), target, functions, types, passes)
 
 
 def compiled_of(
@@ -169,6 +187,7 @@ def compiled_of(
     target: str | None = None,
     functions: Mapping[str, Callable[..., Any]] | None = None,
     types: Mapping[str, type] | None = None,
+    passes: Iterable[Any] | None = None,
 ) -> CompiledGraph:
     """Return what `open_graph` gave, compiled: as `load` does."""
     settings, graph, constants, _ = opened
@@ -181,6 +200,7 @@ def compiled_of(
         functions=functions,
         constants=constants,
         types=types,
+        passes=passes,
     )
     loaded._names = settings["inputs"], settings["results"]
     return loaded

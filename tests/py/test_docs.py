@@ -17,7 +17,7 @@ import docs as generator  # noqa: E402  (tools/docs.py, which `make docs` runs)
 
 from whole import WHOLE  # noqa: E402
 
-NEEDS_TORCH = ("torch.md", "torch-ops.md")
+NEEDS_TORCH = ("passes.md", "torch.md", "torch-ops.md")
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md"))]
 
 

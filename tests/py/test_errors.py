@@ -10,6 +10,7 @@ import pytest
 
 import dvm
 from dvm import _dvm, errors
+from dvm.passes import Pass
 
 ROOT = Path(__file__).resolve().parents[2]
 ROWS = {name: (code, cls, hint) for code, cls, name, hint in _dvm.error_table}
@@ -50,6 +51,12 @@ def compile_on_another_python() -> object:
         return dvm.compile(lambda x: x + 1)
 
 
+class _DropsResults(Pass):
+    def run(self, graph: _dvm.Graph) -> _dvm.Graph:
+        graph.outputs = []
+        return graph
+
+
 # row -> what triggers it through the package
 HERE: dict[str, Callable[[], object]] = {
     "text_syntax": lambda: _dvm.run_pass("fuse", "", "graph v1 { what"),
@@ -58,6 +65,9 @@ HERE: dict[str, Callable[[], object]] = {
     "bytecode_truncated": lambda: _dvm.disassemble(program()[:-3]),
     "bytecode_invalid": lambda: _dvm.disassemble(with_zero_word(-1 % (len(program()) // 8))),
     "graph_invalid": lambda: run_graph("f32[s0]", "%2 = add(%0) f32[s0]"),
+    "pass_failed": lambda: dvm.CompiledGraph(
+        GRAPH.format("f32[s0]", "%2 = add(%0, %1) f32[s0]"), passes=[_DropsResults]
+    ),
     "shape_mismatch": lambda: _dvm.reference(
         GRAPH.format("f32[s0]", "%2 = add(%0, %1) f32[s0]"),
         np.ones(3, np.float32),

@@ -2,10 +2,12 @@
 // along the last axis (the greatest is subtracted, exponentials are divided by their sum), and the
 // product of that and v. Recognised where nothing else needs a value in between.
 #include <algorithm>
+#include <array>
 #include <optional>
 
 #include "core/graph/infer.h"
 #include "core/passes/passes.h"
+#include "core/rewrite/matcher.h"
 
 namespace dvm::core {
 
@@ -22,21 +24,25 @@ struct Scores {
   std::vector<Loc> lines;  // of what is in between, each once
 };
 
+// exp(x - max(x)) / sum(exp(x - max(x))) along the last axis; x is the variable. No scores at all
+// have no greatest; the attention checks that there are some.
+Pattern softmax(Op greatest) {
+  using Kind = PatternTerm::Kind;
+  return {.terms = {{.kind = Kind::variable, .variable = 0},
+                    {.kind = Kind::op, .op = greatest, .operands = {0}, .axes = {-1}},
+                    {.kind = Kind::op, .op = Op::sub, .operands = {0, 1}},
+                    {.kind = Kind::op, .op = Op::exp, .operands = {2}},
+                    {.kind = Kind::op, .op = Op::sum, .operands = {3}, .axes = {-1}},
+                    {.kind = Kind::op, .op = Op::div, .operands = {3, 4}}},
+          .roots = {5},
+          .variables = 1,
+          .may_be_needed = true};
+}
+
 class Recognizer {
  public:
   Recognizer(const Graph& graph, DTypeSet halves, std::vector<Decision>& decisions)
-      : graph_(graph),
-        halves_(halves),
-        decisions_(decisions),
-        users_(static_cast<size_t>(graph.size())) {
-    for (const Value v : graph.outputs) users_[static_cast<size_t>(v)].push_back(kOutside);
-    for (Value v = graph.size() - 1; v >= 0; --v) {
-      // What nobody uses needs nothing; the attention itself leaves such nodes.
-      if (users_[static_cast<size_t>(v)].empty() && op_class(node(v).op) != OpClass::opaque)
-        continue;
-      for (const Value operand : node(v).inputs) users_[static_cast<size_t>(operand)].push_back(v);
-    }
-  }
+      : graph_(graph), halves_(halves), decisions_(decisions) {}
 
   // The scores of the attention whose result is `v`.
   std::optional<Scores> find(Value v) {
@@ -62,8 +68,6 @@ class Recognizer {
   }
 
  private:
-  static constexpr Value kOutside = -2;
-
   const Node& node(Value v) const { return graph_.node(v); }
 
   // Halves that a target rounds to in between stay as they are.
@@ -78,30 +82,18 @@ class Recognizer {
     return &node(v).inputs;
   }
 
-  // x of a reduction of x along the last axis, repeated over it.
-  std::optional<Value> reduced(Value v, Op op) {
-    const auto* const repeated = operands(v, Op::broadcast);
-    if (repeated == nullptr) return std::nullopt;
-    const auto* const from = operands((*repeated)[0], op);
-    if (from == nullptr) return std::nullopt;
-    const Node& reduction = node((*repeated)[0]);
-    const int last = reduction.type.rank() - 1;
-    if (reduction.attrs.axes != std::vector<int>{last}) return std::nullopt;
-    return (*from)[0];
-  }
-
-  // No scores at all have no greatest; the attention checks that there are some.
+  // What it is the softmax of.
   std::optional<Value> softmax_of(Value v) {
-    const auto* const quotient = operands(v, Op::div);
-    if (quotient == nullptr) return std::nullopt;
-    const Value exponentials = (*quotient)[0];
-    const auto* const differences = operands(exponentials, Op::exp);
-    if (differences == nullptr || reduced((*quotient)[1], Op::sum) != exponentials)
-      return std::nullopt;
-    const auto* const difference = operands((*differences)[0], Op::sub);
-    if (difference == nullptr) return std::nullopt;
-    for (const Op greatest : {Op::max, Op::max_or_lowest}) {
-      if (reduced((*difference)[1], greatest) == (*difference)[0]) return (*difference)[0];
+    if (node(v).op != Op::div) return std::nullopt;
+    if (!matcher_) matcher_.emplace(graph_);
+    static const auto* const patterns =
+        new std::array{softmax(Op::max), softmax(Op::max_or_lowest)};
+    for (const Pattern& pattern : *patterns) {
+      Miss miss;
+      const std::optional<Match> match = matcher_->match(pattern, v, miss);
+      if (!match) continue;
+      within_.insert(within_.end(), match->inside.begin(), match->inside.end());
+      return match->variables[0];
     }
     return std::nullopt;
   }
@@ -182,7 +174,7 @@ class Recognizer {
   bool is_alone(Value result) {
     for (const Value v : within_) {
       if (v == result) continue;
-      for (const Value user : users_[static_cast<size_t>(v)]) {
+      for (const Value user : matcher_->users().of(v)) {
         if (std::find(within_.begin(), within_.end(), user) != within_.end()) continue;
         const std::string name = "%" + std::to_string(v);
         decisions_.push_back({"attention %" + std::to_string(result), "no", "scores-needed",
@@ -196,8 +188,8 @@ class Recognizer {
   const Graph& graph_;
   const DTypeSet halves_;
   std::vector<Decision>& decisions_;
-  std::vector<std::vector<Value>> users_;
-  std::vector<Value> within_;  // the nodes of the attention that is looked at
+  std::optional<Matcher> matcher_;  // once there is a candidate: most graphs have none
+  std::vector<Value> within_;       // the nodes of the attention that is looked at
 };
 
 class Rewriting {

@@ -45,6 +45,21 @@ bool may_merge(Op op) {
 
 }  // namespace
 
+std::vector<Value> value_numbers(const Graph& graph) {
+  std::vector<Value> numbers;
+  std::unordered_map<Node, Value, NodeHash, SameNode> seen;
+  for (Value v = 0; v < graph.size(); ++v) {
+    Node node = graph.node(v);
+    if (!may_merge(node.op)) {
+      numbers.push_back(v);
+      continue;
+    }
+    for (Value& operand : node.inputs) operand = numbers[static_cast<size_t>(operand)];
+    numbers.push_back(seen.try_emplace(std::move(node), v).first->second);
+  }
+  return numbers;
+}
+
 Graph pass_cse(const Graph& graph) {
   Rewriter rewriter(graph);
   const std::vector<char> written = written_memory(graph);

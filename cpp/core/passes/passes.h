@@ -51,6 +51,14 @@ Graph pass_widen_sums(const Graph& graph);
 // one and may write to each, so that equal ones stay apart; and so do arrays it writes to itself.
 std::vector<char> written_memory(const Graph& graph);
 
+// The nodes whose memory somebody looks at: those, and what a view or a call reads. A value of
+// another memory is no replacement for them: an argument of the Graph may be strided, and then has
+// no reshapes.
+std::vector<char> looked_at(const Graph& graph);
+
+// Of each value the first one that is the same: the same op of the same values.
+std::vector<Value> value_numbers(const Graph& graph);
+
 // A graph under construction from an older one. map(v) is where the old value v went.
 class Rewriter {
  public:

@@ -20,6 +20,15 @@ std::vector<char> written_memory(const Graph& graph) {
   return written;
 }
 
+std::vector<char> looked_at(const Graph& graph) {
+  std::vector<char> looked = written_memory(graph);
+  for (const Node& node : graph.nodes()) {
+    if (op_class(node.op) != OpClass::view && !is_call(node.op)) continue;
+    for (const Value v : arrays_of(node)) looked[static_cast<size_t>(v)] = 1;
+  }
+  return looked;
+}
+
 Node Rewriter::mapped(const Node& node) const {
   Node copy = node;
   for (Value& operand : copy.inputs) operand = map(operand);

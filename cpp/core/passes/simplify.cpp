@@ -43,18 +43,6 @@ bool holds_all(DType from, DType to) {
   return b_signed && a.bytes < b.bytes;
 }
 
-// The nodes whose memory somebody looks at: results and what is written to, as for cse, and what a
-// view or a call reads. A value of another memory is no replacement for them: an argument of the
-// Graph may be strided, and then has no reshapes.
-std::vector<char> looked_at(const Graph& graph) {
-  std::vector<char> looked = written_memory(graph);
-  for (const Node& node : graph.nodes()) {
-    if (op_class(node.op) != OpClass::view && !is_call(node.op)) continue;
-    for (const Value v : arrays_of(node)) looked[static_cast<size_t>(v)] = 1;
-  }
-  return looked;
-}
-
 class Simplifier {
  public:
   explicit Simplifier(const Graph& from)

@@ -147,4 +147,5 @@ def _stage_text(
         known = compiled.recorded[graph] if sizes is None else sizes
         named = {name: size for name, size in known.items() if re.search(rf"\b{name}\b", graph)}
         options += "".join(f" {symbol}={size}" for symbol, size in named.items())
-    return _dvm.run_pass(pass_name, options, graph)
+    passes = compiled.options.passes
+    return _dvm.run_pass(pass_name, options, graph, None if passes is None else passes.native)

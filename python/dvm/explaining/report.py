@@ -310,12 +310,38 @@ def _fallback_lines(path: dict[str, Any]) -> list[str]:
     ]
 
 
+def _pass_lines(path: dict[str, Any]) -> list[str]:
+    """What passes of the user's did, and where one nearly would have."""
+    replaced: dict[str, list[str]] = {}
+    nearly: list[str] = []
+    for decision in path["decisions"]:
+        kind, _, rest = decision["what"].partition(" ")
+        if kind != "pass":
+            continue
+        title, _, node = rest.rpartition(" ")
+        lines = replaced.setdefault(title, [])
+        if decision["verdict"] == "yes":
+            lines.append(decision["location"])
+        else:
+            why = f"g{decision['graph']}:{node}: {decision['reason']}"
+            nearly.append(f"  pass {title}: not {why} ({decision['location']})")
+    return [
+        *(
+            f"  pass {title}: {len(lines)} replaced ({', '.join(dict.fromkeys(lines))})"
+            for title, lines in replaced.items()
+            if lines
+        ),
+        *nearly,
+    ]
+
+
 def _compiled_lines(path: dict[str, Any], verbose: bool) -> list[str]:
     lines = []
     for name, ops in path["regions"].items():
         shown = ops if verbose else [op.partition(" ")[2] for op in ops]
         lines.append(f"  kernel {name}: {', '.join(shown)}")
         lines += [f"    {quoted(location)}" for location in path["lines"][name]]
+    lines += _pass_lines(path)
     for call in path["opaque_calls"]:
         lines.append(f"  not compiled, an opaque call: {call['name']} ({quoted(call['location'])})")
     if path["opaque_calls"]:

@@ -81,7 +81,8 @@ def lower(
         OutOfTime: if that takes this thread longer than `nanos` nanoseconds.
     """
     options = compiled.options
-    spec = PathSpec(options.target, options.numerics, options.precision, example=example)
+    passes = None if options.passes is None else options.passes.captured
+    spec = PathSpec(options.target, options.numerics, options.precision, passes, example=example)
     has_paths = compiled.stats.captures > 0
     loops = vars(compiled).setdefault("loops", LoopHistories())
     loops.recordings += 1

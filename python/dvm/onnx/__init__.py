@@ -7,8 +7,9 @@ model = dvm.onnx.load("model.onnx")
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 from dvm import errors
 
@@ -33,20 +34,20 @@ def load(
     *,
     numerics: str = "default",
     precision: str = "highest",
+    passes: Iterable[Any] | None = None,
     sizes: Mapping[str, int] | None = None,
 ) -> Model:
     """Return an ONNX model as a callable, compiled for all sizes of its inputs.
 
     model: the path of a file, or what `onnx.load` gave.
-    target, numerics, precision: as `dvm.Options` has them.
+    target, numerics, precision, passes: as `dvm.Options` has them.
     sizes: values for sizes of inputs that have these names; all others stay open.
 
     Raises OSError where the file cannot be read, FormatError for what is no model, or whose weights
-    lie outside its folder, UnsupportedError that names all operators without a meaning, or for
-    sizes that the model does not name.
+    lie outside its folder, PassError for a pass that fails, UnsupportedError that names all
+    operators without a meaning, or for sizes that the model does not name.
     """
-    Options(target, numerics, precision)  # refuses what there is not
-    options = {"target": target, "numerics": numerics, "precision": precision}
+    options = vars(Options(target, numerics, precision, passes))  # refuses what there is not
     folder = None
     if not isinstance(model, onnx.ModelProto):
         path = Path(os.fspath(model))

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Never
 
 from dvm import _dvm, errors
@@ -182,7 +181,7 @@ def _subject(fn: Callable[..., Any] | CompiledGraph, target: str | None) -> Subj
         return FunctionSubject(compile(fn, target=target or "cpu"))
     if target is None or fn.options.target == target:
         return FunctionSubject(fn)
-    return FunctionSubject(compile(fn, name=fn.label, **{**asdict(fn.options), "target": target}))
+    return FunctionSubject(compile(fn, name=fn.label, **{**vars(fn.options), "target": target}))
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:

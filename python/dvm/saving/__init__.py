@@ -101,6 +101,7 @@ def graph_of(compiled: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Co
             precision=options.precision,
             constants={name: elements_of(*kept) for name, kept in path.constants.items()},
             checks=path.checks,
+            passes=options.passes,
         )
     except (errors.GraphError, errors.ShapeError) as error:  # once sizes of constants are numbers
         raise refused(str(error)) from error

@@ -16,6 +16,7 @@ from torch.optim.optimizer import register_optimizer_step_post_hook
 
 from dvm import _dvm, errors
 from dvm.compiling import NUMERICS, PRECISIONS
+from dvm.passes.pass_set import pass_set
 from dvm.torch import graphs, layouts, tensors  # noqa: F401
 from dvm.torch.decompositions import decompositions
 from dvm.torch.partition import partition
@@ -45,6 +46,7 @@ class Options:
         take the place of; other writes through `.data`, or past torch, are not.
     threads: the most that a call computes on, the calling one included; None: as many as dvm has
         in this process. Of what torch computes, `torch.set_num_threads` tells.
+    passes: of your own, in their order (docs/passes.md).
     fallback: "torch" runs ops without a row in docs/torch-ops.md as torch does, and counts them;
         "error" raises UnsupportedError for them instead.
     """
@@ -55,8 +57,10 @@ class Options:
     frozen: bool = False
     threads: int | None = None
     fallback: str = "torch"
+    passes: Any = None
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "passes", pass_set(self.passes))
         table = {"numerics": NUMERICS, "precision": PRECISIONS, "fallback": FALLBACKS}
         if self.target not in _dvm.target_names:
             raise errors.unknown("unknown_target", "target", self.target, _dvm.target_names)
@@ -159,7 +163,10 @@ def compile_graph(
             frozen=_weights(lowered, context) if options.frozen and kind == "inference" else [],
             label=f"dvm: graph {record.number} ({kind})",
             otherwise=_otherwise(module, record, options.fallback),
+            passes=None if options.passes is None else options.passes.native,
         )
+    except errors.PassError as error:
+        raise error from options.passes.take_cause()
     except (Untranslatable, errors.GraphError, errors.ShapeError) as reason:
         if options.fallback == "error":
             raise errors.make("unsupported", f"the graph has {reason}") from reason

@@ -20,9 +20,13 @@ from dvm import _dvm, compiling, own_warnings, splitting
 from dvm.stances import stance
 
 
-def backend_options(target: str, numerics: str, precision: str) -> dict[str, Any]:
+def backend_options(
+    target: str, numerics: str, precision: str, passes: Any = None
+) -> dict[str, Any]:
     """Options of `dvm.compile` as the backend has them: what is not asked for is as torch says."""
-    chosen = {} if precision == "highest" else {"precision": precision}
+    chosen: dict[str, Any] = {} if precision == "highest" else {"precision": precision}
+    if passes is not None:
+        chosen["passes"] = passes
     return {"target": target, "numerics": numerics, **chosen}
 
 

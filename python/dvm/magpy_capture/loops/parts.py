@@ -35,7 +35,7 @@ def lower_part(
         NotCapturable: where it ends in a fallback.
     """
     own = program.spec
-    spec = PathSpec(own.target, own.numerics, own.precision)
+    spec = PathSpec(own.target, own.numerics, own.precision, own.passes)
     values = ValueHistory(varying={("argument", place) for place in varying})
     lower(spec, recording, function, program.deadline, loops=known, varying=values, found=found)
     if spec.reason:

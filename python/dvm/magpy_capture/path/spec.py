@@ -113,6 +113,7 @@ class PathSpec:
     target: str = "cpu"
     numerics: str = "default"
     precision: str = "highest"
+    passes: Any = None  # a _dvm.Passes
     reason: str = ""
     reason_at: Location = NOWHERE
     refused_lines: list[int] = field(default_factory=list)

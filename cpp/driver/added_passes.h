@@ -1,0 +1,41 @@
+// Passes that users add to those of the list: what compile() asks of them, and what it does not
+// take from them.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/error.h"
+#include "core/graph/graph.h"
+#include "core/graph/region.h"
+
+namespace dvm::driver {
+
+class AddedPasses {
+ public:
+  struct Entry {
+    std::string name;
+    std::string after;  // a pass of the list; none: before all of them
+  };
+  virtual ~AddedPasses() = default;
+  virtual std::span<const Entry> entries() const = 0;
+  // Whether a pass of the list that is not needed is left out.
+  virtual bool switches_off(std::string_view pass) const = 0;
+  // Appends what it decided. Throws what its author's code throws.
+  virtual core::Graph run(size_t index, const core::Graph& graph,
+                          std::vector<core::Decision>& decisions) const = 0;
+  // Is told of the error that compile() is about to throw.
+  virtual void refused(const core::Error& /*error*/) const {}
+};
+
+// The Graph behind those that come before the list.
+core::Graph run_first(const AddedPasses& passes, core::Graph graph);
+
+// Throws PassError, with the pass's name and the node, for what is no Graph of the same arguments
+// and results. A body of a loop or branch may use functions and objects.
+void check_added(const std::string& pass, const core::Graph& before, const core::Graph& after,
+                 bool is_whole);
+
+}  // namespace dvm::driver

@@ -1,0 +1,260 @@
+"""Passes that break graphs, fail, or come to no end: errors that name them."""
+
+import gc
+import weakref
+
+import numpy as np
+import pytest
+
+import dvm
+from dvm.passes import DecomposePass, Pass, PatternPass, graph_passes, ops
+from passes.rewriting import graph_of
+
+TANH = 'graph v1 {\n  %0 = input f32[n]\n  %1 = tanh(%0) f32[n] @ "model.py":7\n  return %1\n}'
+
+
+class Tanh(PatternPass):
+    def pattern(self, x):
+        return ops.tanh(x)
+
+
+class OtherDtype(Tanh):
+    def replacement(self, x):
+        return x > 0
+
+
+class OtherShape(Tanh):
+    def replacement(self, x):
+        return ops.join([x, x])
+
+
+class Raises(Tanh):
+    def replacement(self):
+        return 1 // 0
+
+
+class NoValue(Tanh):
+    def replacement(self):
+        return 3.0
+
+
+class Kept(Tanh):
+    before = None
+
+    def replacement(self, x):
+        Kept.before = x if Kept.before is None else Kept.before
+        return Kept.before + x
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        (OtherDtype, ["model.py:7", "%1 = tanh is f32[n], its replacement bool[n]"]),
+        (OtherShape, ["model.py:7", "tanh is f32[n], its replacement f32[2*n]"]),
+        (Raises, ["model.py:7", "raises ZeroDivisionError", "test_refusals.py:"]),
+        (NoValue, ["raises TypeError", "a replacement is a value of the graph, not 3.0"]),
+    ],
+)
+def test_a_wrong_replacement_is_refused(wrong, words):
+    with pytest.raises(dvm.PassError, match=f"DVM-G003 .*the pass {wrong.__name__}") as raised:
+        dvm.CompiledGraph(TANH, passes=[wrong])
+    for word in words:
+        assert word in str(raised.value)
+    assert raised.value.__cause__ is not None
+
+
+def test_values_of_another_run_are_refused():
+    Kept.before = None
+    dvm.CompiledGraph(TANH, passes=[Kept])
+    with pytest.raises(dvm.PassError, match="of another graph"):
+        dvm.CompiledGraph(TANH, passes=[Kept])
+
+
+class Forever(PatternPass):
+    again = True
+
+    def pattern(self, x, y):
+        return x + y
+
+    def replacement(self, x, y):
+        return y + x
+
+
+def test_one_that_comes_to_no_end_is_stopped():
+    graph = graph_of("input f32[n]", "input f32[n]", "add(%0, %1) f32[n]", result="%2")
+    with pytest.raises(dvm.PassError, match="the pass Forever: it comes to no end"):
+        dvm.CompiledGraph(graph, passes=[Forever])
+
+
+class Grows(PatternPass):
+    again = True
+
+    def pattern(self, x):
+        return ops.tanh(x)
+
+    def replacement(self, x):
+        return ops.tanh(ops.tanh(x)) + ops.tanh(x)
+
+
+def test_one_that_grows_is_stopped():
+    with pytest.raises(dvm.PassError, match="the pass Grows: it comes to no end"):
+        dvm.CompiledGraph(TANH, passes=[Grows])
+
+
+class Drops(Pass):
+    def run(self, graph):
+        graph.outputs = []
+        return graph
+
+
+class Turns(Pass):
+    name = "turns results round"
+
+    def run(self, graph):
+        graph.outputs = graph.outputs[::-1]
+        return graph
+
+
+class Elsewhere(Pass):
+    def run(self, graph):
+        return type(graph)()
+
+
+class Nothing(Pass):
+    def run(self, _):
+        return None
+
+
+class Undefined(Pass):
+    def run(self, graph):
+        graph.outputs = [len(graph) + 5]
+        return graph
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        (Drops, "the pass Drops gives a graph of 0 results, not 2"),
+        (Turns, "the pass turns results round makes result 0"),
+        (Elsewhere, "the pass Elsewhere gives a graph over other symbols"),
+        (Nothing, "the pass Nothing raises TypeError: run returns None"),
+        (Undefined, "the pass Undefined "),
+    ],
+)
+def test_a_graph_that_is_another_is_refused(wrong, words):
+    graph = graph_of("input f32[n]", "input f32[m]", result="%0, %1")
+    with pytest.raises(dvm.PassError, match=words):
+        dvm.CompiledGraph(graph, passes=[wrong])
+
+
+def test_what_is_no_pass_is_refused():
+    for given in ([int], [3], 3, Tanh()):
+        with pytest.raises(TypeError, match="pass"):
+            dvm.CompiledGraph(TANH, passes=given)
+
+    class Misplaced(Tanh):
+        after = "smiplify"
+
+    with pytest.raises(dvm.UnsupportedError, match="did you mean 'simplify'"):
+        dvm.CompiledGraph(TANH, passes=[Misplaced])
+    assert "fuse" not in graph_passes()
+
+
+def test_an_unknown_op_is_named():
+    with pytest.raises(AttributeError, match="did you mean 'tanh'"):
+        ops.tanhh  # noqa: B018
+
+
+def test_a_function_runs_uncompiled_with_a_warning():
+    @dvm.compile(passes=[Raises])
+    def f(x):
+        return np.tanh(x) * 2
+
+    x = np.linspace(0, 1, 100000, dtype=np.float32)
+    with pytest.warns(RuntimeWarning, match="DVM-G003 .*the pass Raises raises ZeroDivisionError"):
+        y = f(x)
+    assert np.array_equal(y, f(x))
+    assert np.array_equal(y, np.tanh(x) * 2)
+    assert any("the pass Raises" in reason for reason in f.fallback_reasons)
+
+
+def test_a_model_of_torch_names_the_pass():
+    torch = pytest.importorskip("torch")
+    torch._dynamo.reset()
+    f = torch.compile(torch.tanh, backend="dvm", options={"passes": [Raises]})
+    with pytest.raises(Exception, match="the pass Raises raises ZeroDivisionError"):
+        f(torch.ones(3))
+    with pytest.raises(Exception, match="TypeError: passes is a list of passes"):
+        torch.compile(torch.tanh, backend="dvm", options={"passes": 3})(torch.ones(3))
+
+
+def test_an_onnx_file_names_the_pass():
+    onnx = pytest.importorskip("onnx")
+    import dvm.onnx
+
+    text = (
+        '<ir_version: 10, opset_import: ["" : 21]> g (float[n] x) => (float[n] y) { y = Tanh(x) }'
+    )
+    with pytest.raises(dvm.PassError, match="the pass Raises raises ZeroDivisionError"):
+        dvm.onnx.load(onnx.parser.parse_model(text), passes=[Raises])
+
+
+def test_passes_are_let_go():
+    """What compiles with them holds them, and nothing else."""
+
+    class Same(Tanh):
+        def replacement(self, x):
+            return x
+
+    held = Same()
+    seen = weakref.ref(held)
+    made = dvm.CompiledGraph(TANH, passes=[held])
+    f = dvm.compile(lambda x: np.tanh(x), passes=[held])
+    x = np.linspace(0, 1, 100_000, dtype=np.float32)
+    for _ in range(3):
+        f(x)
+    assert f.stats.captures == 1
+    del held, made, f
+    gc.collect()
+    assert seen() is None
+
+
+def test_a_file_has_no_passes(tmp_path):
+    class Same(Tanh):
+        def replacement(self, x):
+            return x
+
+    made = dvm.CompiledGraph(TANH, passes=[Same])
+    with pytest.raises(dvm.UnsupportedError, match=r"dvm\.load"):
+        made.save(tmp_path / "x.dvm")
+    dvm.CompiledGraph(TANH).save(tmp_path / "x.dvm")
+    x = np.float32([2, 3])
+    assert list(dvm.load(tmp_path / "x.dvm", passes=[Same])(x)[0]) == [2, 3]
+    assert list(dvm.load(tmp_path / "x.dvm")(x)[0]) != [2, 3]
+
+
+def test_a_result_is_never_the_argument_itself():
+    """An array of its own was promised; what is replaced by an argument is a copy."""
+
+    class Same(Tanh):
+        def replacement(self, x):
+            return x
+
+    x = np.float32([2, 3])
+    (y,) = dvm.CompiledGraph(TANH, passes=[Same])(x)
+    assert list(y) == [2, 3]
+    assert not np.may_share_memory(x, y)
+
+
+def test_ops_are_written_as_others():
+    class Shifts(DecomposePass):
+        ops = ("tanh", "slice")
+
+        def decompose(self, node):
+            assert node.op == "tanh"
+            assert (node.dtype, str(node.shape[0]), node.at) == ("f32", "n", ("model.py", 7))
+            (x,) = node.operands
+            return ops.tanh(x + 1) if node.attributes == {} else None
+
+    (y,) = dvm.CompiledGraph(TANH, passes=[Shifts])(np.float32([0, 1]))
+    assert np.allclose(y, np.tanh([1, 2]))
