@@ -18,7 +18,7 @@ pip := $(venv)/pip install --quiet
 sources := $(shell find CMakeLists.txt cmake cpp pyproject.toml python \
   -name __pycache__ -prune -o ! -name '*.so' -print)
 
-.PHONY: help demo demo-torch test test-long test-ops test-torch test-python test-py313 test-py314 bench bench-ops bench-nimble docs lint lint-quick size wheel wheels clean
+.PHONY: help demo demo-torch test test-long test-ops test-torch test-python test-py313 test-py314 bench bench-ops bench-nimble docs site lint lint-quick size wheel wheels clean
 help: ## list these commands
 	@sed -n 's/^\([a-z0-9-]*\):.*## /  make \1\t/p' Makefile | expand -t 20
 
@@ -75,6 +75,9 @@ docs: .venv/installed .venv/extra-test ## write the pages of docs/ that come fro
 	$(venv)/python tools/docs.py
 	$(venv)/python tools/notebooks.py
 
+site: .venv/extra-site ## build the documentation as a site into build/site
+	NO_MKDOCS_2_WARNING=1 $(venv)/mkdocs build --quiet --strict
+
 lint: .venv/extra-build .venv/extra-test .venv/extra-dev | apt-test apt-bench apt-format apt-tidy ## check style and types, and the C++ with clang-tidy (half an hour)
 	PATH="$(CURDIR)/$(venv):$$PATH" scripts/lint.sh
 
@@ -103,7 +106,7 @@ apt-build apt-test apt-bench apt-format apt-tidy apt-roots: apt-%:
 	$(PYTHON) -m venv --clear .venv
 	touch $@
 
-# extra-build, extra-check, extra-test, extra-bench, extra-dev, extra-torch, extra-demo: the requirements under that name in pyproject.toml.
+# extra-build, extra-check, extra-test, extra-bench, extra-dev, extra-torch, extra-demo, extra-site: the requirements under that name in pyproject.toml.
 .venv/extra-%: pyproject.toml tools/requirements.py .venv/created
 	$(venv)/python tools/requirements.py $* | $(pip) -r /dev/stdin
 	touch $@

@@ -4,11 +4,9 @@ import base64
 import itertools
 import json
 import re
-import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -183,23 +181,6 @@ def test_the_command_line_writes_a_page(tmp_path: Path, capsys: pytest.CaptureFi
 
 
 # ---- in a browser
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    """Return a driver of the distribution's Chromium."""
-    webdriver = pytest.importorskip("selenium.webdriver")
-    chromium, driver = shutil.which("chromium"), shutil.which("chromedriver")
-    if chromium is None or driver is None:
-        pytest.skip("there is no Chromium")
-    options = webdriver.ChromeOptions()
-    options.binary_location = chromium
-    for argument in ("--headless=new", "--no-sandbox", "--window-size=1280,1000"):
-        options.add_argument(argument)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    made = webdriver.Chrome(options, webdriver.ChromeService(driver))
-    yield made
-    made.quit()
 
 
 def opened(browser: Any, page: str, folder: Path) -> None:
