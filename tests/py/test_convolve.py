@@ -189,6 +189,27 @@ def test_a_window_that_does_not_fit() -> None:
         )
 
 
+@pytest.mark.parametrize("axes", [1, 2, 3])
+@pytest.mark.parametrize("far", [1_000, 1_000_000])
+def test_windows_whose_elements_lie_far_apart(axes: int, far: int) -> None:
+    """Of two elements along each axis the last one alone is ever in the array."""
+    sizes = [3, 4, 5][:axes]
+    shape = ", ".join(map(str, sizes))
+    padding = [far] * axes + [0] * axes
+    numbers = f"window = {[2] * axes}, steps = {[1] * axes}, dilations = {[far] * axes}"
+    f = dvm.CompiledGraph(f"""graph v1 {{
+  %0 = input f32[m, {3 * 2**axes}]
+  %1 = input f32[3, {shape}]
+  %2 = convolve(%0, %1) f32[m, {shape}] {{{numbers}, padding = {padding}}}
+  return %2
+}}""")
+    rng = np.random.default_rng(0)
+    weights = rng.integers(-9, 9, (4, 3, 2**axes)).astype(np.float32)
+    x = rng.integers(-9, 9, (3, *sizes)).astype(np.float32)
+    (got,) = f(weights.reshape(4, -1), x)
+    np.testing.assert_array_equal(got, np.tensordot(weights[:, :, -1], x, 1))
+
+
 @pytest.mark.parametrize(
     ("window", "message"),
     [

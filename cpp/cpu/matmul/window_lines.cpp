@@ -57,9 +57,17 @@ WindowLines::WindowLines(const vm::WindowWords& words, int64_t element) noexcept
       across_(phases_of(words.axes[kAcross])),
       along_(phases_of(words.axes[kAlong])) {}
 
+// Numbers of windows that reach far have no room in 64 bits, but here.
 bool WindowLines::fits(const Room& room, int64_t channels) const {
-  return (channels * channel_elements() + room.behind) * element_ <= room.bytes &&
-         width() <= room.columns;
+  const auto pitch = static_cast<double>(pitch_), lines = static_cast<double>(lines_);
+  const double elements = static_cast<double>(channels * words_.axes[0].window) *
+                          static_cast<double>(across_.count * along_.count) *
+                          (lines + static_cast<double>(across_.most_shift)) * pitch;
+  const double bytes =
+      (elements + static_cast<double>(room.behind)) * static_cast<double>(element_);
+  return bytes <= static_cast<double>(room.bytes) &&
+         (lines - 1) * pitch + static_cast<double>(end_ - begin_) <=
+             static_cast<double>(room.columns);
 }
 
 // The largest number up to `most` that `fits`, as all smaller ones do; 0: none does.
