@@ -24,7 +24,7 @@ struct Options {
   core::Precision precision = core::Precision::highest;
   // Whether results that are transposes of others are better dense, in memory of their own.
   bool dense_results = false;
-  std::shared_ptr<const AddedPasses> passes;  // none: those of the list alone
+  std::shared_ptr<const AddedPasses> passes = nullptr;  // none: those of the list alone
   // Reshapes are views, as those that a library made were: a call whose strides allow none is given
   // up. Else they are copies then.
   bool reshapes_are_views = false;

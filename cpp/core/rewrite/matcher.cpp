@@ -119,7 +119,8 @@ bool Matcher::solve_number(const Goal& goal) {
   const bool fits =
       number.tolerance > 0
           ? std::fabs(seen - number.number) <= number.tolerance * std::fabs(number.number)
-          : seen == number.number ||
+          // A zero has a sign, which operations may look at.
+          : (seen == number.number && std::signbit(seen) == std::signbit(number.number)) ||
                 (is_floating(dtype) && value == as_constant(dtype, number.number));
   if (!fits) {
     return miss(

@@ -93,6 +93,18 @@ def test_numbers_are_rounded_to_the_dtype():
             assert count(graph, marked(lambda x: x / 10)) == found
 
 
+@pytest.mark.parametrize(("written", "found"), [("0.0", 1), ("-0.0", 0)])
+def test_a_zero_has_a_sign(written, found):
+    graph = graph_of(
+        "input f32[n]",
+        f"constant f32[] {{value = {written}}}",
+        "broadcast(%1) f32[n]",
+        "copysign(%0, %2) f32[n]",
+        result="%3",
+    )
+    assert count(graph, marked(lambda x: ops.copysign(x, 0.0))) == found
+
+
 def test_any_constant_is_given_as_its_value():
     class Adds(PatternPass):
         def pattern(self, x, c: float):
