@@ -20,6 +20,7 @@ def spec(steps: Steps, reason: str = "") -> SimpleNamespace:
     return SimpleNamespace(
         target="cpu",
         numerics="default",
+        passes=None,
         precision="highest",
         steps=steps,
         reason=reason,

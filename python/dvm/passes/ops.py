@@ -59,7 +59,8 @@ def relu(x: Any) -> Any:
 
 def softmax(x: Any, axis: int = -1) -> Any:
     """Exponentials by their sum along an axis; the greatest is subtracted before."""
-    shifted = exp(x - x.max(axis))
+    greatest = either(x.max(axis), x.reduce("max_or_lowest", axis))  # as NumPy and others have it
+    shifted = exp(x - greatest)
     return shifted / shifted.sum(axis)
 
 

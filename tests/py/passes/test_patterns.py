@@ -93,6 +93,22 @@ def test_numbers_are_rounded_to_the_dtype():
             assert count(graph, marked(lambda x: x / 10)) == found
 
 
+@pytest.mark.parametrize("greatest", ["max", "max_or_lowest"])
+def test_the_softmax_of_any_library_is_one(greatest):
+    graph = graph_of(
+        "input f32[m, n]",
+        f"{greatest}(%0) f32[m, 1] {{axes = [1]}}",
+        "broadcast(%1) f32[m, n]",
+        "sub(%0, %2) f32[m, n]",
+        "exp(%3) f32[m, n]",
+        "sum(%4) f32[m, 1] {axes = [1]}",
+        "broadcast(%5) f32[m, n]",
+        "div(%4, %6) f32[m, n]",
+        result="%7",
+    )
+    assert count(graph, marked(lambda x: ops.softmax(x))) == 1
+
+
 @pytest.mark.parametrize(("written", "found"), [("0.0", 1), ("-0.0", 0)])
 def test_a_zero_has_a_sign(written, found):
     graph = graph_of(
