@@ -175,7 +175,7 @@ class Multiply {
     args.a_row = packed ? kUnit : block_.a.row_stride;
     args.a_step = packed ? kRows * kUnit : block_.a.column_stride;
     // Tiles of few rows wait for B: where rows may be shared out, all have nearly as many.
-    const int64_t tile_count = (block_.m + kRows - 1) / kRows;
+    const int64_t tile_count = std::max<int64_t>((block_.m + kRows - 1) / kRows, 1);
     const int64_t high = packed ? kRows : (block_.m + tile_count - 1) / tile_count;
     const int64_t a_panel = packed ? kRows * depth() * kUnit : high * block_.a.row_stride;
     args.c = block_.c + j * kSum;
