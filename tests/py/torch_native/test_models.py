@@ -46,15 +46,12 @@ def state_behind(module: torch.nn.Module, given: tuple[object, ...], seed: int) 
     return after
 
 
-def test_only_convolutions_of_each_channel_are_calls_of_torchs_own() -> None:
+def test_no_convolution_is_a_call_of_torchs_own() -> None:
     module = Mobilenet().eval()
     compiled = dvm.compile(lambda x: module(x))
     with torch.no_grad(), dvm.stance("force_capture"):
         for batch in (2, 2, 3):
             x = torch.rand(batch, 3, 12, 10)
             assert not (text := observe(compiled, [x]).difference(observe(module, [x]))), text
-    convolutions = [each for each in module.modules() if isinstance(each, torch.nn.Conv2d)]
-    of_each_channel = sum(each.groups == each.in_channels > 1 for each in convolutions)
     stats = compiled.stats
-    assert (stats.captures, stats.hits, stats.fallbacks) == (1, 2, 0)
-    assert stats.opaque == of_each_channel * stats.hits > 0
+    assert (stats.captures, stats.hits, stats.fallbacks, stats.opaque) == (1, 2, 0, 0)
