@@ -96,7 +96,7 @@ wheels: wheel | apt-roots ## build and try those of CPython 3.11 and 3.13 (as ro
 	ls dist
 
 clean: ## remove everything that was built
-	rm -rf build dist .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf build dist .venv .cache .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 .PHONY: apt-build apt-test apt-bench apt-format apt-tidy apt-roots
 apt-build apt-test apt-bench apt-format apt-tidy apt-roots: apt-%:
