@@ -1,6 +1,7 @@
 """What every Python test shares: reproducible property tests and a fresh interpreter."""
 
 import gc
+import logging
 import os
 import shutil
 import signal
@@ -32,6 +33,9 @@ def pytest_collection_finish() -> None:
     """What modules hold stays: a collection that looks at all of PyTorch takes half a second."""
     gc.collect()
     gc.freeze()
+    # pytest listens to all loggers that nobody else hears of; for this one torch then formats every
+    # graph, guard and stack, which takes a sixth of the time of what is compiled.
+    logging.getLogger("torch.__trace").propagate = True
 
 
 # Of captures alone: folders, and files some of whose tests look no further than at bytecode.

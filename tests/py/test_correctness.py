@@ -243,7 +243,9 @@ class Paths:
         return self.known
 
 
-def check(f: dvm.Compiled[..., Any], paths: Paths, function: Function, label: str, args: Any) -> None:
+def check(
+    f: dvm.Compiled[..., Any], paths: Paths, function: Function, label: str, args: Any
+) -> None:
     """Two calls of `f`; a call on which NumPy raises may be dropped, no other."""
     expected, error = call(function.call, *args)
     f_before = f.stats

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from typing import TypeVar
 
 T = TypeVar("T")
+U = TypeVar("U")
 
 WHOLE = bool(os.environ.get("DVM_TEST_WHOLE"))
 
@@ -21,6 +22,22 @@ def some(cases: Iterable[T], count: int) -> list[T]:
     if WHOLE or len(every) <= count:
         return every
     return [every[k * len(every) // count] for k in range(count)]
+
+
+def by_turns(cases: Iterable[T], turn: int, count: int = 1) -> list[T]:
+    """`count` of the cases, spread over all of them; others for the next turn."""
+    every = list(cases)
+    if WHOLE or len(every) <= count:
+        return every
+    return [every[(turn + k * len(every) // count) % len(every)] for k in range(count)]
+
+
+def alternating(cases: Iterable[T], ways: Iterable[U]) -> list[tuple[T, U]]:
+    """Each case one of the ways, the next case the next one."""
+    every, each = list(cases), list(ways)
+    if WHOLE:
+        return [(case, way) for case in every for way in each]
+    return [(case, each[k % len(each)]) for k, case in enumerate(every)]
 
 
 def how_many(sample: int, whole: int) -> int:

@@ -15,11 +15,12 @@ from programs.observe import Outcome, observe
 from programs.registry import Program, programs
 from programs.running import compare, run_plain
 from programs.test_faults import depth_left
+from whole import by_turns
 
 testcapi = pytest.importorskip("_testcapi")
 
-#: Faults of each program that are tried.
-FAULTS = 25
+#: Faults of a call, of which each program has some.
+FAULTS, TRIED = 25, 8
 #: Without memory NumPy itself ends the process: in `-np.int64(1)`, in `table[bytes]`.
 CRASHES = {"physics.ising_sweep", "images.gamma_curve"}
 
@@ -43,11 +44,10 @@ def left_behind(outcome: Outcome) -> Outcome:
     return Outcome(None, None, [], outcome.arguments, outcome.variables)
 
 
-@pytest.mark.parametrize(
-    "program",
-    [program for program in programs() if program.name not in CRASHES],
-    ids=lambda program: program.name,
-)
+ALL = [program for program in programs() if program.name not in CRASHES]
+
+
+@pytest.mark.parametrize("program", ALL, ids=lambda program: program.name)
 def test_an_allocation_of_the_interpreter_fails(program: Program) -> None:
     args, kwargs = next(iter(program.calls()))
     modes, depth = np.geterr(), depth_left()
@@ -57,7 +57,7 @@ def test_an_allocation_of_the_interpreter_fails(program: Program) -> None:
 
     arrays = [each for each in args if isinstance(each, np.ndarray)]
     references = [sys.getrefcount(each) for each in arrays]
-    for number in range(FAULTS):
+    for number in by_turns(range(FAULTS), ALL.index(program), TRIED):
         # Another one each time: after some drops it would leave calls to the original.
         compiled = dvm.compile(program.function)
         for _ in range(2):

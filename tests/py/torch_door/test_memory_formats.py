@@ -15,7 +15,7 @@ from torch.utils import _pytree as pytree
 
 from torch_door import memory_formats
 from torch_door.memory_formats import PROBED, SHAPE, Case
-from whole import WHOLE
+from whole import WHOLE, alternating
 
 CASES = list(memory_formats.every_case()) if WHOLE else memory_formats.some_cases(8, 3, seed=1)
 
@@ -99,17 +99,15 @@ OF_TWO: dict[str, Callable[[torch.Tensor, torch.Tensor], torch.Tensor]] = {
 }
 
 
-@pytest.mark.parametrize("dynamic", [False, True])
-@pytest.mark.parametrize(
-    "formats",
-    [
-        ("contiguous", "channels first of all"),
-        ("channels last", "reversed axes"),
-        ("one batch repeated", "channels first of all"),
-        ("sliced columns", "batch innermost"),
-    ],
-    ids=", ".join,
-)
+FORMATS = [
+    ("contiguous", "channels first of all"),
+    ("channels last", "reversed axes"),
+    ("one batch repeated", "channels first of all"),
+    ("sliced columns", "batch innermost"),
+]
+
+
+@pytest.mark.parametrize(("formats", "dynamic"), alternating(FORMATS, (False, True)))
 def test_results_of_two_formats_lie_as_eagers_do(formats: tuple[str, str], dynamic: bool) -> None:
     def f(x: torch.Tensor, y: torch.Tensor) -> list[torch.Tensor]:
         return [op(x, y) for op in OF_TWO.values()]

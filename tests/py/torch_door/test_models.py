@@ -44,7 +44,7 @@ def model(name: str) -> torch.nn.Module:
     if name in TRANSFORMERS and not WHOLE:
         return transformer(name, layers=1)
     if name == "diffusion" and not WHOLE:
-        return Diffusion(depth=2)
+        return Diffusion(depth=1)
     return MODELS[name][0]()
 
 
@@ -157,8 +157,12 @@ def check_report(name: str, report: dvm.torch.Report, dropout: bool) -> None:
         assert library <= {"aten.embedding_dense_backward.default"}
 
 
+# Written nearly as bert and gpt2 are.
+TWINS = () if WHOLE else ("roberta", "opt")
+
+
 @cases
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", [name for name in MODELS if name not in TWINS])
 def test_inference(name, dtype, mode):
     if draws(name, mode, dtype):
         pytest.skip("dropout differs in f32")
@@ -217,8 +221,15 @@ STEPS = 50 if WHOLE else 10
 TRAINED = ("bert", "gpt2", "cnn", "mmoe", "autoencoder") if WHOLE else ("cnn", "mmoe")
 
 
-@pytest.mark.parametrize("optimiser", [torch.optim.SGD, torch.optim.AdamW])
-@pytest.mark.parametrize("name", TRAINED)
+OPTIMISERS = (torch.optim.SGD, torch.optim.AdamW)
+
+
+@pytest.mark.parametrize(
+    ("name", "optimiser"),
+    list(
+        itertools.product(TRAINED, OPTIMISERS) if WHOLE else zip(TRAINED, OPTIMISERS, strict=True)
+    ),
+)
 def test_training_follows_eager(name, optimiser):
     batches = [arguments(name, (3 + k % 3, 6), torch.float32) for k in range(STEPS)]
 
@@ -247,7 +258,7 @@ def test_training_follows_eager(name, optimiser):
         assert abs(mine - theirs) <= absolute + relative * theirs + 2 * abs(theirs - best), k
 
 
-@pytest.mark.parametrize("name", ["bert", "gpt2"] if WHOLE else ["bert"])
+@pytest.mark.parametrize("name", ["bert", "gpt2"] if WHOLE else ["distilbert"])
 def test_lengths_cost_two_graphs(name):
     module = model(name).eval()
     before = {graph.number for graph in dvm.torch.report().graphs}

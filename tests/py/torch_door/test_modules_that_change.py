@@ -6,6 +6,7 @@ import io
 import pickle
 import random
 from collections.abc import Callable, Iterator
+from itertools import product
 from typing import Any
 
 import pytest
@@ -14,11 +15,12 @@ from torch import nn
 
 import dvm.torch
 from torch_door.observing import shared
-from whole import WHOLE
+from whole import WHOLE, some
 
-SEEDS = range(40 if WHOLE else 3)
 ACTIONS = 24
 DOORS = [dvm.compile, dvm.torch.compile]
+THREADS = list(product(DOORS, (False, True)))
+SEEDS = some(product(range(40), DOORS), 3)
 
 
 class Changing(nn.Module):
@@ -182,8 +184,7 @@ def _from_nothing() -> Iterator[None]:
         yield
 
 
-@pytest.mark.parametrize("compiles", DOORS)
-@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize(("seed", "compiles"), SEEDS)
 def test_a_module_that_changes_between_calls(compiles, seed):
     pair = Pair(compiles, seed)
     done: list[str] = []
@@ -196,8 +197,7 @@ def test_a_module_that_changes_between_calls(compiles, seed):
             raise AssertionError(f"after {', '.join(done)}: {error}") from error
 
 
-@pytest.mark.parametrize("compiles", DOORS)
-@pytest.mark.parametrize("grads", [False, True])
+@pytest.mark.parametrize(("compiles", "grads"), THREADS if WHOLE else THREADS[::3])
 def test_threads_call_modules_of_their_own(compiles, grads):
     """Four threads, two modules: each result as that of eager torch."""
     modules = [Changing().eval() for _ in range(2)]

@@ -18,7 +18,7 @@ from whole import WHOLE
 op_db = pytest.importorskip("torch.testing._internal.common_methods_invocations").op_db
 
 SAMPLES = 40 if WHOLE else 2
-EVERY = 1 if WHOLE else 9
+EVERY = 1 if WHOLE else 18
 DTYPES = (torch.float32, torch.int64, torch.bool)
 # Results of these are not the same twice, or hold what nobody wrote.
 RANDOM = (

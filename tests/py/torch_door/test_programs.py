@@ -8,9 +8,9 @@ import torch
 
 from torch_door.observing import observe
 from torch_door.programs import SIZES, Program, program
-from whole import WHOLE
+from whole import how_many
 
-SEEDS = range(400 if WHOLE else 12)
+SEEDS = range(how_many(6, 400))
 
 LAYOUTS: list[Callable[[int, int], torch.Tensor]] = [
     lambda b, n: torch.rand(b, n) - 0.4,
@@ -62,7 +62,7 @@ def written_to(given: list[torch.Tensor]) -> None:
         tensor.mul_(0.5)
 
 
-@pytest.mark.parametrize("seed", SEEDS[: 100 if WHOLE else 4])
+@pytest.mark.parametrize("seed", SEEDS[: how_many(3, 100)])
 def test_arguments_written_to_before_the_backward_pass(seed):
     """What eager torch has no use for any more may be written to; it refuses other writes."""
     drawn = program(seed)

@@ -8,6 +8,7 @@ from torch import Tensor
 from torch.nn import functional as F  # noqa: N812
 
 from torch_door import memory_formats
+from whole import alternating
 
 CALLED: list[int] = []
 
@@ -61,8 +62,7 @@ def _from_nothing() -> Iterator[None]:
     torch._dynamo.reset()
 
 
-@pytest.mark.parametrize("has_gradients", [False, True], ids=["inference", "training"])
-@pytest.mark.parametrize("name", DRAWS)
+@pytest.mark.parametrize(("name", "has_gradients"), alternating(DRAWS, (False, True)))
 def test_what_is_drawn_twice_is_drawn_twice(name: str, has_gradients: bool) -> None:
     draw = DRAWS[name]
 

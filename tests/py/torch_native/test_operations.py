@@ -17,7 +17,7 @@ import dvm
 from torch_native.observing import observe
 from torch_native.operands import DTYPES, LAYOUTS, NAMES, operand
 from torch_native.samples import expressions, rows
-from whole import WHOLE
+from whole import WHOLE, some
 
 #: cases of each row of the table; 0: every one
 CASES = 0 if WHOLE else 1
@@ -81,7 +81,8 @@ def test_a_function_gives_what_eager_torch_gives(row: tuple[str, Any, bool]) -> 
         assert not found, found
 
 
-@pytest.mark.parametrize("row", ROWS, ids=identifier)
+# By the same code as without it, and casts that few rows have.
+@pytest.mark.parametrize("row", some(ROWS, 300), ids=identifier)
 def test_a_function_gives_the_same_under_autocast(row: tuple[str, Any, bool]) -> None:
     texts = expressions(row[0], row[2])
     chosen = random.Random(identifier(row)).sample(texts, 1) if CASES else texts

@@ -184,7 +184,7 @@ def test_generating_within_a_function(name: str, how: dict[str, Any]) -> None:
     torch.manual_seed(0)
     model = MODELS[name]().eval()
     program = lambda ids: model.generate(  # noqa: E731
-        ids, max_new_tokens=4, pad_token_id=0, eos_token_id=WORDS, **{"do_sample": False, **how}
+        ids, max_new_tokens=3, pad_token_id=0, eos_token_id=WORDS, **{"do_sample": False, **how}
     )
     compiled = dvm.compile(program)
     with dvm.stance("force_capture"), torch.no_grad():
