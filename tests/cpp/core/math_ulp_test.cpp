@@ -88,34 +88,34 @@ void check(const char* name, double bound, Own own, Exact exact) {
       #name, f32, [](float x) { return math::name<math::A>(x); }, library); \
   check<math::Signs, double>(                                               \
       #name, f64, [](double x) { return math::name<math::A>(x); }, library);
-#define DVM_CHECK(name, library, Signs, f32, f64)                     \
+#define DVM_CHECK_ULP(name, library, Signs, f32, f64)                 \
   TEST(MathUlp, name) {                                               \
     const auto exact = [](long double x) { return std::library(x); }; \
     DVM_CHECK_WITH(Fused, name, exact, Signs, f32, f64)               \
     DVM_CHECK_WITH(Separate, name, exact, Signs, f32, f64)            \
   }
-DVM_CHECK(exp, exp, ExpFlags, 1.1, 1.1)
-DVM_CHECK(exp2, exp2, Exp2Flags, 1.2, 1.2)
-DVM_CHECK(expm1, expm1, Expm1Flags, 1.8, 2.2)
-DVM_CHECK(tanh, tanh, NoFlags, 1.9, 2.4)
-DVM_CHECK(log, log, LogFlags, 1.0, 1.3)
-DVM_CHECK(log1p, log1p, Log1pFlags, 1.5, 2.0)
-DVM_CHECK(log2, log2, LogFlags, 1.8, 1.8)
-DVM_CHECK(log10, log10, LogFlags, 1.9, 1.9)
-DVM_CHECK(sin, sin, SinFlags, 1.8, 1.8)
-DVM_CHECK(cos, cos, CosFlags, 1.9, 1.9)
-DVM_CHECK(tan, tan, TanFlags, 2.0, 2.0)
-DVM_CHECK(arcsin, asin, ArcsinFlags, 2.0, 2.2)
-DVM_CHECK(arccos, acos, ArccosFlags, 1.3, 1.3)
-DVM_CHECK(arctan, atan, NoFlags, 1.5, 1.6)
-DVM_CHECK(sinh, sinh, SinhFlags, 1.9, 2.0)
-DVM_CHECK(cosh, cosh, CoshFlags, 1.4, 1.5)
-DVM_CHECK(arcsinh, asinh, ArcsinhFlags, 2.0, 2.0)
-DVM_CHECK(arccosh, acosh, ArccoshFlags, 2.0, 2.8)
-DVM_CHECK(arctanh, atanh, ArctanhFlags, 2.0, 2.0)
-DVM_CHECK(cbrt, cbrt, CbrtFlags, 1.8, 1.1)
-DVM_CHECK(erf, erf, NoFlags, 1.1, 1.2)
-#undef DVM_CHECK
+DVM_CHECK_ULP(exp, exp, ExpFlags, 1.1, 1.1)
+DVM_CHECK_ULP(exp2, exp2, Exp2Flags, 1.2, 1.2)
+DVM_CHECK_ULP(expm1, expm1, Expm1Flags, 1.8, 2.2)
+DVM_CHECK_ULP(tanh, tanh, NoFlags, 1.9, 2.4)
+DVM_CHECK_ULP(log, log, LogFlags, 1.0, 1.3)
+DVM_CHECK_ULP(log1p, log1p, Log1pFlags, 1.5, 2.0)
+DVM_CHECK_ULP(log2, log2, LogFlags, 1.8, 1.8)
+DVM_CHECK_ULP(log10, log10, LogFlags, 1.9, 1.9)
+DVM_CHECK_ULP(sin, sin, SinFlags, 1.8, 1.8)
+DVM_CHECK_ULP(cos, cos, CosFlags, 1.9, 1.9)
+DVM_CHECK_ULP(tan, tan, TanFlags, 2.0, 2.0)
+DVM_CHECK_ULP(arcsin, asin, ArcsinFlags, 2.0, 2.2)
+DVM_CHECK_ULP(arccos, acos, ArccosFlags, 1.3, 1.3)
+DVM_CHECK_ULP(arctan, atan, NoFlags, 1.5, 1.6)
+DVM_CHECK_ULP(sinh, sinh, SinhFlags, 1.9, 2.0)
+DVM_CHECK_ULP(cosh, cosh, CoshFlags, 1.4, 1.5)
+DVM_CHECK_ULP(arcsinh, asinh, ArcsinhFlags, 2.0, 2.0)
+DVM_CHECK_ULP(arccosh, acosh, ArccoshFlags, 2.0, 2.8)
+DVM_CHECK_ULP(arctanh, atanh, ArctanhFlags, 2.0, 2.0)
+DVM_CHECK_ULP(cbrt, cbrt, CbrtFlags, 1.8, 1.1)
+DVM_CHECK_ULP(erf, erf, NoFlags, 1.1, 1.2)
+#undef DVM_CHECK_ULP
 #undef DVM_CHECK_WITH
 
 // Where the errors of what is done in steps met most unhappily, which a sample hardly finds.

@@ -195,7 +195,7 @@ TEST(ProveProperty, EveryYesAndNoHoldsForAllAssignmentsThatSatisfyTheFacts) {
     const Interval interval = sample.facts.interval(a);
     const auto text = [&, a = a, b = b](const Values& v) {
       return to_string(a) + " " + std::string(kCmpText[static_cast<int>(cmp)]) + " " +
-             to_string(b) + " at " + testing::PrintToString(v);
+             to_string(b) + " at " + ::testing::PrintToString(v);
     };
     bool always = true, never = true;
     int defined = 0;

@@ -46,8 +46,8 @@ TEST(ScalarOps, BooleansAddAsOrAndMultiplyAsAnd) {
 }
 
 template <typename T>
-class FloatOps : public testing::Test {};
-using Floats = testing::Types<Half, float, double>;
+class FloatOps : public ::testing::Test {};
+using Floats = ::testing::Types<Half, float, double>;
 TYPED_TEST_SUITE(FloatOps, Floats);
 
 TYPED_TEST(FloatOps, FollowNumPyAtTheEdges) {

@@ -13,9 +13,9 @@ namespace dvm::test {
 namespace {
 
 std::vector<double> special_values(DType dtype) {
-  if (info(dtype).kind == Kind::boolean) return {0, 1};
+  if (info(dtype).kind == core::Kind::boolean) return {0, 1};
   std::vector<double> values = {0, 1, 2, 3, 4, 5, 7, 8, 100, 127};
-  if (info(dtype).kind == Kind::integer) {
+  if (info(dtype).kind == core::Kind::integer) {
     const double bits = byte_size(dtype) * 8;
     for (const double v : {-1.0, -2.0, -3.0, -8.0, -127.0}) values.push_back(v);
     values.insert(values.end(), {std::ldexp(1, static_cast<int>(bits) - 2),
@@ -171,9 +171,9 @@ TEST(Simplify, RowsKeepEveryVariable) {
   }
 }
 
-std::string body(const std::string& text) { return "graph v1 {\n" + text + "}\n"; }
-std::string after(const std::string& text) {
-  const Graph result = simplified(parse_graph(body(text)));
+std::string graph_of(const std::string& text) { return "graph v1 {\n" + text + "}\n"; }
+std::string simplified_text(const std::string& text) {
+  const Graph result = simplified(parse_graph(graph_of(text)));
   verify(result);
   return print(result);
 }
@@ -203,20 +203,21 @@ TEST(Simplify, CastsOfCastsVanishWhereTheDetourLosesNothing) {
 }
 
 TEST(Simplify, ConstantsFoldUnlessAFlagWouldGo) {
-  EXPECT_EQ(after("%0 = input f32[s0] %1 = constant f32[] {value = 0x1p+1}\n"
-                  "%2 = sqrt(%1) f32[] %3 = mul(%2, %2) f32[] %4 = broadcast(%3) f32[s0]\n"
-                  "%5 = constant f32[] {value = 0x0p+0} %6 = div(%3, %5) f32[]\n"
-                  "%7 = broadcast(%6) f32[s0] %8 = add(%0, %4) f32[s0]\n"
-                  "%9 = add(%8, %7) f32[s0] return %9"),
-            body("  %0 = input f32[s0]\n"
-                 "  %1 = constant f32[] {value = 0x1.fffffep+0}\n"
-                 "  %2 = broadcast(%1) f32[s0]\n"
-                 "  %3 = constant f32[] {value = 0x0p+0}\n"
-                 "  %4 = div(%1, %3) f32[]\n"
-                 "  %5 = broadcast(%4) f32[s0]\n"
-                 "  %6 = add(%0, %2) f32[s0]\n"
-                 "  %7 = add(%6, %5) f32[s0]\n"
-                 "  return %7\n"));
+  EXPECT_EQ(
+      simplified_text("%0 = input f32[s0] %1 = constant f32[] {value = 0x1p+1}\n"
+                      "%2 = sqrt(%1) f32[] %3 = mul(%2, %2) f32[] %4 = broadcast(%3) f32[s0]\n"
+                      "%5 = constant f32[] {value = 0x0p+0} %6 = div(%3, %5) f32[]\n"
+                      "%7 = broadcast(%6) f32[s0] %8 = add(%0, %4) f32[s0]\n"
+                      "%9 = add(%8, %7) f32[s0] return %9"),
+      graph_of("  %0 = input f32[s0]\n"
+               "  %1 = constant f32[] {value = 0x1.fffffep+0}\n"
+               "  %2 = broadcast(%1) f32[s0]\n"
+               "  %3 = constant f32[] {value = 0x0p+0}\n"
+               "  %4 = div(%1, %3) f32[]\n"
+               "  %5 = broadcast(%4) f32[s0]\n"
+               "  %6 = add(%0, %2) f32[s0]\n"
+               "  %7 = add(%6, %5) f32[s0]\n"
+               "  return %7\n"));
 }
 
 }  // namespace

@@ -19,7 +19,7 @@ using runtime::BufferView;
 using runtime::Outcome;
 using runtime::PlainHost;
 
-uint64_t cases() {
+uint64_t module_cases() {
   const char* const wanted = std::getenv("DVM_MODULES");
   return wanted ? std::strtoull(wanted, nullptr, 10) : 150;
 }
@@ -78,7 +78,7 @@ struct Done {
   Outcome outcome;
   std::vector<BufferView> results;
 };
-Done run(const Compilation& compiled, PlainHost& host, std::span<const BufferView> inputs) {
+Done run_module(const Compilation& compiled, PlainHost& host, std::span<const BufferView> inputs) {
   Done done{Outcome::done,
             std::vector<BufferView>(static_cast<size_t>(compiled.graph.plan().result_count()))};
   runtime::check_arguments(compiled.graph.plan(), inputs, 0);
@@ -100,7 +100,7 @@ void check_module(uint64_t seed, const std::string& target) {
   for (const Array& input : made.inputs) inputs.push_back(given(host, types, input));
   const int64_t before = host.live();
   for (int call = 0; call < 2; ++call) {
-    const Done done = run(compiled, host, inputs);
+    const Done done = run_module(compiled, host, inputs);
     ASSERT_EQ(done.outcome, Outcome::done) << core::print(made.module) << plan;
     for (size_t k = 0; k < expected.size(); ++k) {
       ASSERT_TRUE(same(host, types, done.results[k], expected[k]))
@@ -117,7 +117,7 @@ void check_module(uint64_t seed, const std::string& target) {
 class ModulesOn : public testing::TestWithParam<std::string> {};
 
 TEST_P(ModulesOn, EqualTheReference) {
-  for (uint64_t seed = 0; seed < cases() && !HasFatalFailure(); ++seed) {
+  for (uint64_t seed = 0; seed < module_cases() && !HasFatalFailure(); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     check_module(seed, GetParam());
   }
@@ -168,7 +168,7 @@ TEST(Modules, RecursionIsAsDeepAsMemoryGoes) {
     host.release(list.owner);
     list = longer;
   }
-  const Done done = run(compiled, host, {&list, 1});
+  const Done done = run_module(compiled, host, {&list, 1});
   ASSERT_EQ(done.outcome, Outcome::done);
   int64_t length = 0;
   std::memcpy(&length, done.results[0].data, sizeof length);
@@ -198,7 +198,7 @@ TEST(Modules, RecursionWithoutEndIsRefused) {
   const int64_t one = 1;
   BufferView input;
   ASSERT_TRUE(host.allocate(core::DType::f64, {&one, 1}, input));
-  EXPECT_THROW(run(compiled, host, {&input, 1}), core::Error);
+  EXPECT_THROW(run_module(compiled, host, {&input, 1}), core::Error);
   host.release(input.owner);
   EXPECT_EQ(host.live(), 0);
 }
@@ -212,11 +212,11 @@ TEST(Modules, ObjectsOfOtherTypesAreRefused) {
   BufferView nil, strange;
   ASSERT_TRUE(host.construct(type, 0, {}, nil));
   ASSERT_TRUE(host.construct(other, 0, {}, strange));
-  EXPECT_THROW(run(compiled, host, {&strange, 1}), core::Error);
+  EXPECT_THROW(run_module(compiled, host, {&strange, 1}), core::Error);
   const BufferView fields[] = {nil, nil};
   BufferView list;
   ASSERT_TRUE(host.construct(type, 1, fields, list));
-  EXPECT_EQ(run(compiled, host, {&list, 1}).outcome, Outcome::check_failed);
+  EXPECT_EQ(run_module(compiled, host, {&list, 1}).outcome, Outcome::check_failed);
   for (const BufferView& each : {nil, strange, list}) host.release(each.owner);
   EXPECT_EQ(host.live(), 0);
 }

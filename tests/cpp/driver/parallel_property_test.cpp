@@ -42,9 +42,9 @@ vm::CostTable eager_to_share() {
 
 // The cpu with so little local memory that a few hundred elements make several tiles. It counts the
 // Programs that have them.
-class SmallCpu final : public vm::Target {
+class SharedCpu final : public vm::Target {
  public:
-  explicit SmallCpu(vm::Target& cpu) : cpu_(cpu), traits_(cpu.traits()) {
+  explicit SharedCpu(vm::Target& cpu) : cpu_(cpu), traits_(cpu.traits()) {
     traits_.local_bytes = 2304;  // a chunk of halves that are summed in f32, and its sum
   }
   const vm::TargetTraits& traits() const override { return traits_; }
@@ -99,7 +99,7 @@ class ParallelPlans : public testing::Test {
   bool computes(const runtime::Plan& plan, const GraphCase& test_case,
                 const std::vector<Array>& expected, int layout) {
     FakeHost host;
-    const Executed done = run({plan, small_cpu}, test_case, host, layout);
+    const Executed done = run({plan, shared_cpu}, test_case, host, layout);
     const bool given_up =
         (layout != 0 || has_results(test_case)) && done.outcome == runtime::Outcome::check_failed;
     return given_up ||
@@ -114,7 +114,7 @@ class ParallelPlans : public testing::Test {
 
   const vm::CostTable costs = vm::cost_table();
   const int team_size = cpu::thread_count();
-  SmallCpu small_cpu{target("cpu")};
+  SharedCpu shared_cpu{target("cpu")};
 };
 
 // One Plan and three callers. Each begins with its own layout of the arguments, and ends with a
@@ -133,7 +133,7 @@ TEST_F(ParallelPlans, CallersOfOnePlan) {
     ASSERT_EQ(wrong, 0) << "seed " << seed << "\n"
                         << core::print(test_case.graph) << runtime::print(compilation.graph.plan());
   }
-  EXPECT_GT(small_cpu.shared(), 1000);
+  EXPECT_GT(shared_cpu.shared(), 1000);
 }
 
 // Three callers that compile and call Plans of their own, while the team changes its size.
@@ -150,7 +150,7 @@ TEST_F(ParallelPlans, PlansSideBySide) {
     }
   });
   EXPECT_EQ(wrong, 0U) << "a seed";
-  EXPECT_GT(small_cpu.shared(), 100);
+  EXPECT_GT(shared_cpu.shared(), 100);
 }
 
 // Two callers that compile and call, while others measure what work costs, give memory back and

@@ -32,15 +32,15 @@ std::vector<Op> ops_that_combine(DType dtype) {
 }
 
 // What a run writes and raises.
-struct Outcome {
+struct Computed {
   bool done;
   core::FpFlags raised;
-  bool operator==(const Outcome&) const = default;
+  bool operator==(const Computed&) const = default;
 };
 
-class Random {
+class Draws {
  public:
-  explicit Random(uint32_t seed) : rng_(seed) {}
+  explicit Draws(uint32_t seed) : rng_(seed) {}
   std::mt19937& rng() { return rng_; }
   int64_t below(int64_t end) { return static_cast<int64_t>(rng_() % static_cast<uint64_t>(end)); }
   template <typename T>
@@ -101,7 +101,7 @@ class Random {
 };
 
 // Of little local memory in most cases.
-vm::TargetTraits simulated(Random& random, int test) {
+vm::TargetTraits simulated(Draws& random, int test) {
   vm::TargetTraits traits = *vm::find_target("ascend910b3");
   if (test % 3 != 0) traits.local_bytes = 512 + 8 * 32 + 32 * random.below(80);
   return traits;
@@ -149,9 +149,9 @@ int expect_alike(const StridedArray& result, const vm::TargetTraits& traits, Run
   const auto on = [&](vm::Target& target, const StridedArray& to) {
     const core::WatchFpFlags watch;
     const bool done = run(target, to.view);
-    return Outcome{done, watch.raised()};
+    return Computed{done, watch.raised()};
   };
-  const Outcome host = on(*cpu, result), program = on(sim, again);
+  const Computed host = on(*cpu, result), program = on(sim, again);
   EXPECT_EQ(host.done, program.done);
   EXPECT_EQ(int{host.raised}, int{program.raised});
   EXPECT_EQ(without_signs_of_nans(result), without_signs_of_nans(again));
@@ -159,7 +159,7 @@ int expect_alike(const StridedArray& result, const vm::TargetTraits& traits, Run
 }
 
 TEST(AlongPrograms, ScanAndFoldAsTheHostDoes) {
-  Random random(11);
+  Draws random(11);
   int programs = 0;
   for (int test = 0; test < 5000; ++test) {
     const auto dtype = static_cast<DType>(random.below(core::kDTypeCount));
@@ -171,7 +171,7 @@ TEST(AlongPrograms, ScanAndFoldAsTheHostDoes) {
     if (op != Op::scan) start[axis] = 1;
     // Exponents are whole numbers.
     const auto elements = [&](const std::vector<int64_t>& of) {
-      return with == Op::ldexp ? random.array(dtype, of, Random::whole) : random.array(dtype, of);
+      return with == Op::ldexp ? random.array(dtype, of, Draws::whole) : random.array(dtype, of);
     };
     const StridedArray first = elements(start), rest = elements(shape),
                        tests = random.array(DType::boolean, shape);
@@ -191,7 +191,7 @@ TEST(AlongPrograms, ScanAndFoldAsTheHostDoes) {
 }
 
 TEST(AlongPrograms, FindExtremesAsTheHostDoes) {
-  Random random(13);
+  Draws random(13);
   int programs = 0;
   for (int test = 0; test < 3000; ++test) {
     const auto dtype = static_cast<DType>(random.below(core::kDTypeCount));
@@ -214,7 +214,7 @@ TEST(AlongPrograms, FindExtremesAsTheHostDoes) {
 }
 
 TEST(AlongPrograms, CountAsTheHostDoes) {
-  Random random(17);
+  Draws random(17);
   std::vector<int64_t> sizes = {0, 1, 2, 3, 4, 5, 127, 128, 129, 255, 256, 257, 70000};
   for (int more = 0; more < 30; ++more) sizes.push_back(random.below(6000));
   for (int d = 0; d < core::kDTypeCount; ++d) {

@@ -26,9 +26,9 @@ namespace {
 using core::Array;
 using core::DType;
 using core::Op;
-using Sizes = std::vector<int64_t>;
+using Extents = std::vector<int64_t>;
 
-Array dense(StridedArray& from, const Sizes& shape) {
+Array dense(StridedArray& from, const Extents& shape) {
   Array array = core::make_array(from.view.dtype, shape);
   const auto bytes = static_cast<size_t>(core::byte_size(from.view.dtype));
   size_t at = 0;
@@ -45,8 +45,8 @@ class IndexedOps : public testing::Test {
   bool chance(int64_t percent) { return below(100) < percent; }
 
   // Axes of which some are long, so that there are rows, and lines that threads share.
-  Sizes random_shape(int64_t rank) {
-    Sizes shape;
+  Extents random_shape(int64_t rank) {
+    Extents shape;
     while (static_cast<int64_t>(shape.size()) < rank) {
       shape.push_back(chance(10) ? 1 + below(40) : 1 + below(5));
     }
@@ -72,10 +72,10 @@ TEST_F(IndexedOps, MoveWhatTheReferenceMoves) {
   const std::string combined_with[] = {"", "", "add", "maximum", "mul"};
   int refused = 0;
   for (int test = 0; test < 1500; ++test) {
-    const Sizes shape = random_shape(1 + below(3));
+    const Extents shape = random_shape(1 + below(3));
     const auto axis = static_cast<size_t>(below(static_cast<int64_t>(shape.size())));
     const bool per_element = chance(40), takes = chance(40);
-    Sizes of_indices, places = shape;
+    Extents of_indices, places = shape;
     if (per_element) {
       places[axis] = below(9);
       of_indices = places;
@@ -87,7 +87,7 @@ TEST_F(IndexedOps, MoveWhatTheReferenceMoves) {
       const auto at = places.begin() + static_cast<ptrdiff_t>(axis);
       places.insert(places.erase(at), of_indices.begin(), of_indices.end());
     }
-    Sizes of_elements = places;
+    Extents of_elements = places;
     for (int64_t& size : of_elements) {
       if (!takes && chance(15)) size = 1;
     }
@@ -142,7 +142,7 @@ TEST_F(IndexedOps, MoveWhatTheReferenceMoves) {
 
 TEST_F(IndexedOps, ChooseWhatIsTrue) {
   for (int test = 0; test < 600; ++test) {
-    Sizes shape = random_shape(1 + below(3));
+    Extents shape = random_shape(1 + below(3));
     const bool large = chance(20);
     if (large) shape.resize(static_cast<size_t>(1 + below(2)), 3);
     const auto axis = static_cast<size_t>(below(static_cast<int64_t>(shape.size())));
@@ -163,7 +163,7 @@ TEST_F(IndexedOps, ChooseWhatIsTrue) {
     const Array found = dense(places, {count});
     const auto positions = core::elements<int64_t>(found);
     ASSERT_EQ(std::vector<int64_t>(positions.begin(), positions.end()), expected);
-    Sizes chosen = shape;
+    Extents chosen = shape;
     chosen[axis] = count;
     StridedArray result(dtype, chosen, rng, true), gathered = result.again();
     ASSERT_TRUE(run_compress(a.view, mask.view, result.view, static_cast<int>(axis), *target));
@@ -185,7 +185,7 @@ TEST_F(IndexedOps, GiveTheSameOnTwoThreads) {
   StridedArray indices(DType::i64, {kRows}, rng, true), mask(DType::boolean, {kRows}, rng, true);
   indices.for_each([&](std::byte* at) { *reinterpret_cast<int64_t*>(at) = below(kRows); });
   mask.for_each([&](std::byte* at) { *at = static_cast<std::byte>(below(2)); });
-  for (const Sizes& shape : {Sizes{kRows}, Sizes{kRows, 3}, Sizes{kRows, 8}}) {
+  for (const Extents& shape : {Extents{kRows}, Extents{kRows, 3}, Extents{kRows, 8}}) {
     StridedArray table(DType::f32, shape, rng, true), result(DType::f32, shape, rng, true);
     const StridedArray again = result.again();
     ASSERT_TRUE(run_gather(Op::gather, table.view, indices.view, result.view, 0, *target));

@@ -12,14 +12,12 @@
 namespace dvm::runtime {
 namespace {
 
-using Random = std::mt19937;
-
-int64_t some(Random& random, int64_t low, int64_t high) {
+int64_t some(std::mt19937& random, int64_t low, int64_t high) {
   return std::uniform_int_distribution<int64_t>(low, high)(random);
 }
 
 // As programs have them: of all sizes, few moments or long ones, some that begin and end together.
-std::vector<Temporary> temporaries(Random& random) {
+std::vector<Temporary> temporaries(std::mt19937& random) {
   const auto count = some(random, 0, 40), moments = some(random, 1, 60);
   const int64_t kinds = some(random, 1, 4), largest = int64_t{1} << some(random, 0, 24);
   std::vector<int64_t> sizes;
@@ -37,7 +35,7 @@ std::vector<Temporary> temporaries(Random& random) {
 }
 
 TEST(Placement, NeverLetsTwoShareWhatBothNeed) {
-  Random random(1);
+  std::mt19937 random(1);
   for (int program = 0; program < 5000; ++program) {
     const std::vector<Temporary> all = temporaries(random);
     for (const auto& of : {place, place_by_size, place_by_breadth}) {
@@ -52,7 +50,7 @@ TEST(Placement, NeverLetsTwoShareWhatBothNeed) {
 
 // The checker is no copy of the planner: what it refuses was placed wrong on purpose.
 TEST(Placement, IsRefusedWhereStoragesMeet) {
-  Random random(2);
+  std::mt19937 random(2);
   int refused = 0;
   for (int program = 0; program < 2000; ++program) {
     const std::vector<Temporary> all = temporaries(random);

@@ -19,7 +19,7 @@ std::string refusal(const Plan& plan) {
   return "accepted";
 }
 
-constexpr const char* kHead =
+constexpr const char* kInputs =
     "plan v1 {\n"
     "  input b0: f32 rank 2\n"
     "  scalar s0: f32\n"
@@ -44,7 +44,7 @@ class PlanRules : public testing::TestWithParam<Case> {};
 TEST_P(PlanRules, AreEnforced) {
   std::string message = "accepted";
   try {
-    parse_plan(kHead + std::string(GetParam().body) + "}\n");
+    parse_plan(kInputs + std::string(GetParam().body) + "}\n");
   } catch (const core::Error& error) {
     EXPECT_EQ(error.code(), core::ErrorCode::plan_invalid) << error.what();
     message = error.message();
@@ -230,8 +230,8 @@ TEST(PlanRules, OfConstants) {
 }
 
 Plan valid() {
-  return parse_plan(kHead + std::string("b1 = host_alloc f32, [i0, i0]\n"
-                                        "run r0, [b0], [b1], [i0, i0], [s0]\nret [b1]\n}\n"));
+  return parse_plan(kInputs + std::string("b1 = host_alloc f32, [i0, i0]\n"
+                                          "run r0, [b0], [b1], [i0, i0], [s0]\nret [b1]\n}\n"));
 }
 
 // What no text can say.

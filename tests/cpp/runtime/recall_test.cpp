@@ -16,7 +16,7 @@ namespace {
 
 using test::FakeHost;
 
-constexpr const char* kPlan =
+constexpr const char* kRecalled =
     "plan v1 {\ninput b0: f32 rank 2\n"
     "region r0 = graph v1 {\n%0 = input f32[s0, s1]\n%1 = neg(%0) f32[s0, s1]\nreturn %1\n}\n"
     "i0 = size b0, 0\ni1 = size b0, 1\ni2 = literal 9\ncheck le, i1, i2\n"
@@ -82,7 +82,7 @@ class Recall : public testing::Test {
     return value;
   }
 
-  const Plan plan_ = parse_plan(kPlan);
+  const Plan plan_ = parse_plan(kRecalled);
   const std::unique_ptr<vm::Target> target_ = cpu::make_cpu_target();
 };
 
@@ -109,7 +109,7 @@ TEST_F(Recall, LastsAsLongAsItsPrograms) {
 
 TEST_F(Recall, ReleasesWhatItAllocatedWhenTheHostFails) {
   EXPECT_TRUE(run({{2, 3}}, 1));
-  const Plan plan = parse_plan(kPlan);
+  const Plan plan = parse_plan(kRecalled);
   const auto target = cpu::make_cpu_target();
   for (int round = 0; round < 2; ++round) {
     core::Array array = core::make_array(core::DType::f32, {2, 3});

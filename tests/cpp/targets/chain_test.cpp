@@ -338,16 +338,17 @@ void check_plain_arguments() {
   constexpr bool kWide = sizeof(T) == 8;
   constexpr T kLeast = std::numeric_limits<T>::min(), kMost = std::numeric_limits<T>::max();
   constexpr T kFar = kWide ? 0x1p20 - 1 : 65535;
-  struct Case {
+  struct Ordinary {
     Insn insn;
     T low, high;
   };
   std::mt19937_64 random(1);
   for (const auto& [insn, low, high] :
-       {Case{Insn::log, kLeast, kMost}, Case{Insn::log2, kLeast, kMost},
-        Case{Insn::log10, kLeast, kMost}, Case{Insn::log1p, T(-0x1.fffffep-1), T(0x1.fffffep29)},
-        Case{Insn::expm1, -85, 85}, Case{Insn::exp2, -124, 124}, Case{Insn::sin, -kFar, kFar},
-        Case{Insn::cos, -kFar, kFar}, Case{Insn::erf, -10, 10}}) {
+       {Ordinary{Insn::log, kLeast, kMost}, Ordinary{Insn::log2, kLeast, kMost},
+        Ordinary{Insn::log10, kLeast, kMost},
+        Ordinary{Insn::log1p, T(-0x1.fffffep-1), T(0x1.fffffep29)}, Ordinary{Insn::expm1, -85, 85},
+        Ordinary{Insn::exp2, -124, 124}, Ordinary{Insn::sin, -kFar, kFar},
+        Ordinary{Insn::cos, -kFar, kFar}, Ordinary{Insn::erf, -10, 10}}) {
     for (const int64_t size : {1, 3, 7, 8, 31, 100, 128, 1000, 4000}) {
       std::vector<T> x;
       while (x.size() < static_cast<size_t>(size)) {

@@ -23,10 +23,10 @@ using core::kDivideByZero, core::kInvalid, core::kOverflow, core::kUnderflow;
 using vm::Compare;
 
 // Operands by name, since the largest and the smallest number differ from dtype to dtype.
-enum Operand : uint8_t { zero, minus_zero, one, minus_one, half, thousand, large, tiny, inf, nan };
+enum Number : uint8_t { zero, minus_zero, one, minus_one, half, thousand, large, tiny, inf, nan };
 
 template <DType D>
-double value_of(Operand operand) {
+double value_of(Number operand) {
   switch (operand) {
     case zero:
       return 0;
@@ -60,7 +60,7 @@ double value_of(Operand operand) {
 
 struct Row {
   Insn insn;
-  Operand a, b;
+  Number a, b;
   int flags;
   Compare compare = Compare::eq;
 };

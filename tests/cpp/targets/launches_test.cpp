@@ -139,8 +139,8 @@ class ListCosts : public ::testing::TestWithParam<bool> {
 void add_random(List& list, std::mt19937& random, size_t size) {
   const auto below = [&](size_t end) { return static_cast<size_t>(random() % end); };
   static constexpr Insn kInsns[] = {Insn::add, Insn::sub, Insn::bitwise_xor};
-  static constexpr int64_t kCounts[] = {1, 7, 63, 64, 65, 200, 700};
-  const int64_t count = kCounts[below(std::size(kCounts))];
+  static constexpr int64_t kOfLaunches[] = {1, 7, 63, 64, 65, 200, 700};
+  const int64_t count = kOfLaunches[below(std::size(kOfLaunches))];
   const auto length = static_cast<size_t>(count);
   const size_t a = below(size - length), b = below(size - length);
   const auto apart = [&](size_t x, size_t y) {

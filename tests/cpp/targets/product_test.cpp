@@ -42,11 +42,11 @@ template <typename T, typename Sum>
   return is_product<T, Sum>(a.all, b.all, a.all.columns(), row, first, j, Sum{0}, got);
 }
 
-struct Shape {
+struct Extents {
   int64_t batches, m, k, n;
 };
 
-vm::Contraction contraction(const Shape& shape, DType sums, DType stored) {
+vm::Contraction contraction(const Extents& shape, DType sums, DType stored) {
   vm::Contraction made{.a = 0, .b = 1, .result = 2, .global_count = 3, .dtype = sums};
   made.source = stored;
   made.m.size = shape.m;
@@ -62,7 +62,7 @@ vm::Contraction contraction(const Shape& shape, DType sums, DType stored) {
 class Programs {
  public:
   template <typename T, typename Sum>
-  Programs(const Shape& shape, DType sums, DType stored, const Batch<T>& a, const Batch<T>& b,
+  Programs(const Extents& shape, DType sums, DType stored, const Batch<T>& a, const Batch<T>& b,
            const Batch<Sum>& c)
       : product_(contraction(shape, sums, stored)) {
     const auto place = [](vm::ContractionDim& dim, int64_t vm::ContractionDim::*of, int64_t by) {
@@ -147,7 +147,7 @@ double exact(const Batch<float>& a, const Batch<float>& b) {
 
 // What the target has left in `c`, by one thread and in other tiles too.
 template <typename Sum>
-void check_same_bits(Programs& programs, const Shape& shape, const Batch<Sum>& c,
+void check_same_bits(Programs& programs, const Extents& shape, const Batch<Sum>& c,
                      vm::Target& target, Random& random) {
   const auto once = bytes_of(c);
   static const auto alone = cpu::make_cpu_target(cpu::Threads::one);
@@ -171,8 +171,8 @@ void check_random_product(vm::Target& target, Random& random) {
   using Sum = core::Storage<kSums>;
   const bool simulated = target.traits().flags;
   const int large = simulated ? -1 : static_cast<int>(pick(random, 0, 8));
-  Shape shape{pick(random, 0, 2) == 0 ? pick(random, 2, 5) : 1, random_extent(random, large == 0),
-              random_extent(random, large == 1), random_extent(random, large == 2)};
+  Extents shape{pick(random, 0, 2) == 0 ? pick(random, 2, 5) : 1, random_extent(random, large == 0),
+                random_extent(random, large == 1), random_extent(random, large == 2)};
   if (large == 3)
     shape = {shape.batches, std::min<int64_t>(shape.m, 9), shape.k, std::min<int64_t>(shape.n, 9)};
   if (large == 3) shape.k = one_of<int64_t>(random, {1029, 8195, 40001});
@@ -227,9 +227,9 @@ TEST(Product, LowerPrecisionIsTheSameInAllTiles) {
       for (unsigned seed = 0; seed < 40; ++seed) {
         SCOPED_TRACE(::testing::Message() << core::to_string(precision) << " by seed " << seed);
         Random random(seed);
-        const Shape shape{pick(random, 1, 2), random_extent(random, seed % 8 == 0),
-                          random_extent(random, seed % 8 == 1),
-                          random_extent(random, seed % 8 == 2)};
+        const Extents shape{pick(random, 1, 2), random_extent(random, seed % 8 == 0),
+                            random_extent(random, seed % 8 == 1),
+                            random_extent(random, seed % 8 == 2)};
         const Batch<float> a(random, shape.batches, shape.m, shape.k, Layout::rows, false);
         const Batch<float> b(random, shape.batches, shape.k, shape.n,
                              one_of(random, {Layout::rows, Layout::columns}), false);
@@ -253,7 +253,8 @@ TEST(Product, LowerPrecisionIsTheSameInAllTiles) {
 // which is nobody's business.
 TEST(Product, WhatFillsUpPanelsRaisesNothing) {
   on_every_target([](vm::Target& target) {
-    for (const Shape& shape : {Shape{1, 7, 9, 5}, Shape{1, 40, 33, 67}, Shape{1, 3, 5, 9}}) {
+    for (const Extents& shape :
+         {Extents{1, 7, 9, 5}, Extents{1, 40, 33, 67}, Extents{1, 3, 5, 9}}) {
       Random random(1);
       const Batch<float> a(random, 1, shape.m, shape.k, Layout::rows, false);
       const Batch<float> b(random, 1, shape.k, shape.n, Layout::rows, false);

@@ -12,9 +12,9 @@ namespace {
 using vm::ReduceOrder;
 
 // Around vectors of columns, chunks of sums, rows that are long, and what casts take at a time.
-const Shape kShapes[] = {{1, 7, 2},    {5, 3, 2},     {2, 8, 3},     {1, 100, 15},
-                         {3, 70, 17},  {1, 515, 64},  {1, 1030, 37}, {2, 37, 256},
-                         {1, 37, 600}, {1, 512, 259}, {1, 40, 1100}, {1, 5, 4201}};
+const Shape kShapesApart[] = {{1, 7, 2},    {5, 3, 2},     {2, 8, 3},     {1, 100, 15},
+                              {3, 70, 17},  {1, 515, 64},  {1, 1030, 37}, {2, 37, 256},
+                              {1, 37, 600}, {1, 512, 259}, {1, 40, 1100}, {1, 5, 4201}};
 
 // Two tiles side by side, of which the second has a column less. What comes of them is found out
 // once for all targets.
@@ -72,7 +72,7 @@ void test_rows_apart(Insn insn, const Shape& s, int64_t apart) {
 
 TEST(RowsApart, AreReducedWhereTheyLie) {
   size_t turn = 0;
-  for (const Shape& s : kShapes) {
+  for (const Shape& s : kShapesApart) {
     for (const Insn insn :
          {Insn::sum, Insn::prod, Insn::max, Insn::min, Insn::nanmax, Insn::nanmin}) {
       for (int from = 0; from < core::kDTypeCount; ++from) {

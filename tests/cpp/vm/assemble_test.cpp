@@ -20,8 +20,6 @@ struct Typo {
 
 std::ostream& operator<<(std::ostream& out, const Typo& typo) { return out << typo.name; }
 
-constexpr std::string_view kFlags = kWorkedExample, kCpu = kStreamedExample;
-
 const std::vector<Typo> kTypos = {
     {"Version", kFlags, " v1", " v2", "Program, line 1: version 'v2', expected v1",
      core::ErrorCode::text_version},

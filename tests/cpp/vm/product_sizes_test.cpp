@@ -27,10 +27,10 @@ Contraction product_of(int64_t m, int64_t n, int64_t k) {
   product.a = 0, product.b = 1, product.result = 2;
   product.global_count = 3;
   product.dtype = product.source = DType::f32;
-  constexpr int64_t kElement = 4;
-  product.m = {.size = m, .a = k * kElement, .result = n * kElement};
-  product.n = {.size = n, .b = kElement, .result = kElement};
-  product.k = {.size = k, .a = kElement, .b = n * kElement};
+  constexpr int64_t kBytes = 4;
+  product.m = {.size = m, .a = k * kBytes, .result = n * kBytes};
+  product.n = {.size = n, .b = kBytes, .result = kBytes};
+  product.k = {.size = k, .a = kBytes, .b = n * kBytes};
   return product;
 }
 

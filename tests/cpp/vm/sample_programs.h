@@ -74,4 +74,7 @@ inline constexpr std::string_view kChainExample =
 }
 )";
 
+// One whose pipes are ordered by flags, and one of the cpu.
+inline constexpr std::string_view kFlags = kWorkedExample, kCpu = kStreamedExample;
+
 }  // namespace dvm::vm

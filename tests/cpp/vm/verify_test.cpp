@@ -72,7 +72,7 @@ std::ostream& operator<<(std::ostream& out, const Rule& rule) { return out << ru
 constexpr auto kHeader = core::ErrorCode::bytecode_header;
 constexpr auto kTruncated = core::ErrorCode::bytecode_truncated;
 constexpr auto kInvalid = core::ErrorCode::bytecode_invalid;
-constexpr std::string_view kFlags = kWorkedExample, kCpu = kStreamedExample, kChain = kChainExample;
+constexpr std::string_view kChain = kChainExample;
 using E = Editor;
 
 constexpr std::string_view kStreamsOfOneGlobal =
