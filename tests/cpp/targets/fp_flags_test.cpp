@@ -14,6 +14,7 @@
 #include "oracle.h"
 #include "sim/sim_target.h"
 #include "tile_program.h"
+#include "whole.h"
 
 namespace dvm::testing {
 namespace {
@@ -210,6 +211,8 @@ TEST(FpFlags, AreNumPysForEveryInstructionAndFloat) {
           const bool exact = row.insn < Insn::exp;
           for (const int64_t count : {1, 2, 3, 7, 64, 65, 100000}) {
             for (const bool streams : {true, false}) {
+              // Many elements take the time: streamed or not by turns.
+              if (count > 65 && !whole() && streams != ((&row - kRows + int(D)) % 2 == 0)) continue;
               const int flags = flags_of(fixed, last, count, streams);
               ASSERT_EQ(exact ? flags : flags & kLoud, row.flags)
                   << vm::info(row.insn).name << "." << core::to_string(D) << " " << double(widen(a))

@@ -24,6 +24,7 @@ void for_each_kind(Run run) {
     if (::testing::Test::HasFatalFailure()) return;                                   \
   }
 #include "cpu/matmul/matmul_kinds.def"
+#include "whole.h"
 #undef DVM_MATMUL_KIND
   }
 }
@@ -193,7 +194,7 @@ void check_random_few_rows(const MatmulKernels& kernels, Random& random) {
 
 TEST(Matmul, RandomProductsOfFewRows) {
   for_each_kind([]<typename T, typename Sum>(const MatmulKernels& kernels) {
-    for (unsigned seed = 0; seed < 100; ++seed) {
+    for (unsigned seed = 0; seed < how_many(30, 100); ++seed) {
       SCOPED_TRACE(seed);
       Random random(seed);
       check_random_few_rows<T, Sum>(kernels, random);

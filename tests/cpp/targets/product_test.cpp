@@ -12,6 +12,7 @@
 #include "vm/encode/product_parts.h"
 #include "vm/encode/product_program.h"
 #include "vm/tile/tiler.h"
+#include "whole.h"
 
 namespace dvm::testing {
 namespace {
@@ -205,7 +206,7 @@ TEST(Product, RandomProgramsOnEveryTarget) {
   cpu::set_thread_count(2);
   on_every_target([](vm::Target& target) {
 #define DVM_MATMUL_KIND(name, stored, sum)                              \
-  for (unsigned seed = 0; seed < 60; ++seed) {                          \
+  for (unsigned seed = 0; seed < how_many(20, 60); ++seed) {            \
     SCOPED_TRACE(::testing::Message() << #name << " by seed " << seed); \
     Random random(seed);                                                \
     check_random_product<DType::stored, DType::sum>(target, random);    \
