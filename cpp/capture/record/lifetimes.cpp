@@ -4,7 +4,7 @@
 #include <cstring>
 #include <unordered_map>
 
-#include "capture/cpython311/containers.h"
+#include "capture/cpython/containers.h"
 #include "capture/known_object.h"
 #include "capture/library/library.h"
 #include "capture/record/endings.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "capture/cpython311/frame_view.h"
+#include "capture/cpython/frame_view.h"
 #include "capture/library/library.h"
 #include "capture/record/dropped_contents.h"
 

@@ -1,6 +1,6 @@
 // Steps that find objects again, and `shape`. Registers own what they hold: a call in between may
 // rebind a name or let another thread run.
-#include "capture/cpython311/instance_dict.h"
+#include "capture/cpython/instance_dict.h"
 #include "capture/library/library.h"
 #include "capture/replay/frame.h"
 
