@@ -57,8 +57,7 @@ bool FrameRecorder::enters_context() const {
 void FrameRecorder::load_local(const FrameView& f) {
   const NodeId node = local(f.arg);
   PyObject* const object = f.locals[f.arg];
-  if (node == kNoNode && object != nullptr && PyCell_Check(object) &&
-      dvm_frame_holds_cell(code_, f.arg)) {
+  if (object != nullptr && PyCell_Check(object) && dvm_frame_holds_cell(code_, f.arg)) {
     return push(record_.constant(object));
   }
   // A debugger may have assigned to it; an unbound variable raises by itself. What the same

@@ -74,11 +74,16 @@ void FrameRecorder::before_opcode(const FrameView& f) {
   apply(second);
 }
 
-// Whether what is asked for its iterator is one that the frame has got in the same way: in some
-// versions comprehensions ask twice.
+// Whether what is asked for its iterator is one that was got in the same way: in some versions
+// comprehensions and generator expressions ask twice.
 bool FrameRecorder::is_own_iterator(const FrameView& f) const {
   const NodeId node = stack_.back();
   if (node == kNoNode || Py_TYPE(f.stack[f.depth - 1])->tp_iter != PyObject_SelfIter) return false;
+  const Operation before = f.table->before(f.index);
+  if (before.op == Op::load_fast && before.arg == 0) {
+    PyObject* const name = PyTuple_GET_ITEM(code_->co_localsplusnames, 0);
+    if (PyUnicode_CompareWithASCIIString(name, ".0") == 0) return true;
+  }
   const core::SeenNode& seen = record_.data().node(node);
   return seen.origin == core::SeenNode::Origin::event &&
          record_.event(seen.index).kind == Kind::iter;

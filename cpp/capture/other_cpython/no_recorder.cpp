@@ -15,7 +15,7 @@ extern const bool kCanRecord = false;
 namespace {
 
 [[noreturn]] void refuse() {
-  core::fail(core::ErrorCode::other_cpython, "calls are recorded on CPython 3.11 alone");
+  core::fail(core::ErrorCode::other_cpython, "calls are recorded on CPython 3.11 and 3.13 alone");
 }
 
 }  // namespace

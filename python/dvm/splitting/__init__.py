@@ -14,7 +14,7 @@ from dvm.splitting.flow import Flow
 from dvm.splitting.outlining import Piece, piece_function, pieces_within, with_calls
 from dvm.splitting.parts import End, own_lines, part_of
 
-#: Parts are made of instructions as CPython 3.11 has them.
+#: Whether there are parts here: they are made of instructions as CPython 3.11 has them.
 CAN_SPLIT = sys.version_info < (3, 12)
 
 __all__ = [
