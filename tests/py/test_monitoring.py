@@ -1,0 +1,139 @@
+"""Capture beside other tools of sys.monitoring (PEP 669), and on several threads at once."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dvm
+
+if sys.version_info < (3, 12):
+    pytest.skip("there is no sys.monitoring before CPython 3.12", allow_module_level=True)
+
+monitoring = sys.monitoring
+EVENTS = monitoring.events
+
+
+def steps(x: Any, n: int) -> Any:
+    total = np.zeros_like(x)
+    for i in range(n):
+        total = total + x * i
+        if i % 3 == 0:
+            total -= 1
+    return total, [float(v) for v in x if v > 1]
+
+
+def fresh() -> Any:
+    """The function with a code object of its own."""
+    return type(steps)(steps.__code__.replace(), steps.__globals__, steps.__name__)
+
+
+class Tool:
+    """One that counts events of a code object by kind and place."""
+
+    def __init__(self, number: int) -> None:
+        self.number, self.seen = number, Counter[tuple[str, int]]()
+
+    def of(self, code: Any, kinds: int) -> None:
+        for name in ("PY_START", "PY_RETURN", "LINE"):
+            kind = getattr(EVENTS, name)
+            if kinds & kind:
+                monitoring.register_callback(self.number, kind, self.counting(name))
+        monitoring.set_local_events(self.number, code, kinds)
+
+    def counting(self, name: str) -> Any:
+        def count(_: Any, offset: int, *__: Any) -> None:
+            self.seen[name, offset] += 1
+
+        return count
+
+
+@pytest.fixture
+def tool() -> Iterator[Tool]:
+    number = monitoring.COVERAGE_ID
+    monitoring.use_tool_id(number, "counts")
+    yield Tool(number)
+    monitoring.free_tool_id(number)
+
+
+@pytest.mark.parametrize("n", [4, 200])
+@pytest.mark.parametrize("kinds", ["LINE", "PY_START PY_RETURN"])  # CPython mixes up INSTRUCTION
+def test_another_tool_sees_the_captured_call_as_the_plain_one(
+    tool: Tool, n: int, kinds: str
+) -> None:
+    x = np.arange(5.0)
+    wanted = 0
+    for kind in kinds.split():
+        wanted |= getattr(EVENTS, kind)
+    plain, captured = fresh(), fresh()
+    tool.of(plain.__code__, wanted)
+    plain(x, n)
+    of_plain, tool.seen = tool.seen, Counter()
+    tool.of(captured.__code__, wanted)
+    compiled = dvm.compile(captured)
+    compiled(x, n)
+    assert compiled.stats.captures == 1
+    assert tool.seen == of_plain
+
+
+def test_nothing_is_left_in_the_code() -> None:
+    function = fresh()
+    compiled = dvm.compile(function)
+    compiled(np.arange(5.0), 200)
+    tools = [number for number in range(6) if monitoring.get_tool(number) == "dvm"]
+    assert tools
+    for number in tools:
+        assert monitoring.get_local_events(number, function.__code__) == 0
+        assert monitoring.get_events(number) == 0
+
+
+def test_two_threads_capture_the_same_code() -> None:
+    x = np.arange(5.0)
+    for n in (3, 150, 400):
+        wanted = steps(x, n)
+        function = fresh()
+        compiled = [dvm.compile(function) for _ in range(4)]
+        found: list[Any] = []
+        gate = threading.Barrier(len(compiled))
+
+        def run(each: Any, n: int = n, found: Any = found, gate: Any = gate) -> None:
+            gate.wait()
+            for _ in range(3):
+                found.append(each(x, n))
+
+        interval = sys.getswitchinterval()
+        sys.setswitchinterval(1e-6)
+        try:
+            threads = [threading.Thread(target=run, args=(each,)) for each in compiled]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+        finally:
+            sys.setswitchinterval(interval)
+        assert len(found) == 12
+        for total, kept in found:
+            np.testing.assert_array_equal(total, wanted[0])
+            assert kept == wanted[1]
+
+
+def test_without_a_free_tool_functions_run_uncompiled(run_python: Any) -> None:
+    printed = run_python(
+        "import sys, warnings\n"
+        "import numpy as np, dvm\n"
+        "warnings.simplefilter('ignore')\n"
+        "for number in range(6): sys.monitoring.use_tool_id(number, 'other')\n"
+        "dvm.set_stance('force_capture')\n"
+        "f = dvm.compile(eval('lambda x: x + 1'))\n"
+        "print(f(np.ones(2)), f(np.ones(2)), f.stats.captures)\n"
+        "print(f.fallback_reasons[0])\n"
+    )
+    values, reason = printed.splitlines()
+    assert values == "[2. 2.] [2. 2.] 0"
+    assert "all tools of sys.monitoring are in use" in reason
