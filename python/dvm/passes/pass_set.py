@@ -10,7 +10,7 @@ from typing import Any
 from dvm import _dvm, errors, own_warnings
 from dvm.passes.base import NOWHERE, Note, Pass, ReplacementError
 
-_HERE = str(Path(__file__).parent)
+_OWN = str(Path(__file__).parents[1])
 
 
 class _RefusedError(Exception):
@@ -125,6 +125,7 @@ def _made(given: Any) -> Pass:
         given = given()
     if not isinstance(given, Pass):
         raise TypeError(f"a pass is an instance of a class of dvm.passes, not {given!r:.60}")
+    given.check_methods()
     return given
 
 
@@ -133,10 +134,10 @@ def _warn(error: str) -> None:
 
 
 def _line_of(error: BaseException) -> str:
-    """Where in the pass it was raised."""
+    """Where in the pass it was raised, or what the pass called was."""
     frames = traceback.extract_tb(error.__traceback__)
-    own = [frame for frame in frames if not frame.filename.startswith(_HERE)]
-    return f" ({own[-1].filename}:{own[-1].lineno})" if own else ""
+    of_pass = [frame for frame in frames if not frame.filename.startswith(_OWN)]
+    return f" ({of_pass[-1].filename}:{of_pass[-1].lineno})" if of_pass else ""
 
 
 def _location(text: str) -> tuple[str, int]:
