@@ -58,8 +58,9 @@ std::optional<ChainPart> without_sign(const Graph& graph, Value v) {
       if (!is_floating(node.type.dtype)) return std::nullopt;
       return ChainPart{node.inputs[0], kInverted};
     case Op::div:
-      if (!is_unit(0)) return std::nullopt;
-      return ChainPart{node.inputs[1], of_unit(0, kInverted)};
+      if (is_unit(0)) return ChainPart{node.inputs[1], of_unit(0, kInverted)};
+      if (is_unit(1)) return ChainPart{node.inputs[0], of_unit(1, {})};
+      return std::nullopt;
     case Op::mul:
       if (is_unit(0)) return ChainPart{node.inputs[1], of_unit(0, {})};
       if (is_unit(1)) return ChainPart{node.inputs[0], of_unit(1, {})};

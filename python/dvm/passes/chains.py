@@ -36,6 +36,12 @@ class Chain:
         self.is_negative = False
         self._open(term, False)
 
+    @property
+    def is_nothing(self) -> bool:
+        """Whether it is a chain of one operand that is that operand, as -(-x) is x."""
+        is_one = self.head != "" and len(self.operands) == 1
+        return is_one and not self.is_negative and not self.operands[0][1]
+
     def _head_of(self, term: Term) -> str:
         """The op of a chain; none where it is none. A negative sum is one of negatives."""
         op = term.more["op"]

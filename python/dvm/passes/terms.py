@@ -231,11 +231,13 @@ def _compiled(roots: tuple[Term, ...]) -> _dvm.Pattern:
 
     def add_op(term: Term) -> int:
         chain = Chain(term, uses)
-        if not chain.head:
+        is_root = any(term is root for root in roots)
+        if chain.is_nothing and not is_root:
+            return visit(chain.operands[0][0])
+        # A root that changes nothing, such as -(-x), is looked for as it is written.
+        if chain.is_nothing or not chain.head:
             operands = [visit(operand) for operand in term.operands]
             return made.op(term.more["op"], operands, term.more.get("axes", []))
-        if len(chain.operands) == 1 and not chain.is_negative and not chain.operands[0][1]:
-            return visit(chain.operands[0][0])
         operands = [visit(operand) for operand, _ in chain.operands]
         inverse = [is_inverse for _, is_inverse in chain.operands]
         return made.chain(chain.head, operands, inverse, chain.is_negative)

@@ -248,3 +248,15 @@ def test_numbers_divide_as_their_inverses_multiply(value: int, found: int) -> No
 def test_powers_are_products(op: str, pattern: Any) -> None:
     lines = ["input f32[n]", "constant f32[] {value = 2.0}", "broadcast(%1) f32[n]", f"{op} f32[n]"]
     assert count(graph_of(*lines, result="%3"), made_of(pattern, lambda x: x)) == 1
+
+
+@pytest.mark.parametrize("pattern", [lambda x: -(-x), lambda x: -(x * -1), lambda x: -(x / -1)])
+def test_what_changes_nothing_is_found_as_it_is_written(pattern: Any) -> None:
+    found = dvm.compile(pattern, passes=[made_of(pattern, lambda x: x + 5)])
+    x = np.linspace(0, 1, 100_000, dtype=np.float32)
+    for _ in range(3):
+        y = found(x)
+    assert np.array_equal(y, x + 5)
+    assert (
+        count(graph_of("input f32[n]", "neg(%0) f32[n]", result="%1"), made_of(pattern, abs)) == 0
+    )
