@@ -49,7 +49,7 @@ class _Runner:
 
     def _raised(self, done: Pass, error: BaseException, at: tuple[str, int]) -> _RefusedError:
         self.cause = error
-        what = f"the pass {done.title} raises {type(error).__name__}: {error}{_line_of(error)}"
+        what = f"the pass {done.title} raises {type(error).__name__}: {error}{line_of(error)}"
         return _RefusedError(what, at)
 
 
@@ -74,6 +74,11 @@ class PassSet:
         """What made the last pass fail, once."""
         cause, self._runner.cause = self._runner.cause, None
         return cause
+
+    @property
+    def are_first(self) -> bool:
+        """Whether all come before dvm's own, and none of these is off."""
+        return not self._off and not any(each.after for each in self._passes)
 
     def __iter__(self) -> Iterator[Pass]:
         return iter(self._passes)
@@ -133,7 +138,7 @@ def _warn(error: str) -> None:
     own_warnings.warn(f"{error} Calls run uncompiled.", 2)
 
 
-def _line_of(error: BaseException) -> str:
+def line_of(error: BaseException) -> str:
     """Where in the pass it was raised, or what the pass called was."""
     frames = traceback.extract_tb(error.__traceback__)
     of_pass = [frame for frame in frames if not frame.filename.startswith(_OWN)]

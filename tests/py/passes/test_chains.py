@@ -250,7 +250,7 @@ def test_powers_are_products(op: str, pattern: Any) -> None:
     assert count(graph_of(*lines, result="%3"), made_of(pattern, lambda x: x)) == 1
 
 
-@pytest.mark.parametrize("pattern", [lambda x: -(-x), lambda x: -(x * -1), lambda x: -(x / -1)])
+@pytest.mark.parametrize("pattern", [lambda x: -(0 - x), lambda x: -(x * -1), lambda x: -(x / -1)])
 def test_what_changes_nothing_is_found_as_it_is_written(pattern: Any) -> None:
     found = dvm.compile(pattern, passes=[made_of(pattern, lambda x: x + 5)])
     x = np.linspace(0, 1, 100_000, dtype=np.float32)
