@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import inspect
-import numbers
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, TypeVar
 
-import numpy as np
-
 from dvm import _dvm, errors
 from dvm.building.builder import Builder, Size
-from dvm.passes.terms import Written, read
-from dvm.passes.values import Value, constant
+from dvm.passes.terms import Written, read, written_at
+from dvm.passes.values import Value, node_for
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 _Location = tuple[str, int]
@@ -141,7 +138,7 @@ class _Rewriting(Pass, base=True):
                 if values is None:
                     return None
                 given = values if isinstance(values, tuple | list) else (values,)
-                return [_node(value, builder, dtype) for value in given]
+                return [node_for(value, builder, dtype) for value in given]
             except Exception as error:
                 raise ReplacementError(at) from error
 
@@ -155,17 +152,6 @@ class _Site:
     variables: list[int]
     operands: list[int]
     result: Node
-
-
-def _node(value: Any, builder: Builder, dtype: str) -> int:
-    """What stands for a match: a value of the graph, or a constant in the dtype of the match."""
-    if isinstance(value, numbers.Real | np.ndarray | np.generic):
-        value = constant(builder, value, dtype)
-    if not isinstance(value, Value):
-        raise TypeError(f"a replacement is a value of the graph or a constant, not {value!r:.60}")
-    if value.graph is not builder.graph:
-        raise ValueError(f"{value!r} is of another graph: a replacement keeps no values")
-    return value.node
 
 
 def pattern(function: _F) -> _F:
@@ -235,6 +221,13 @@ class PatternPass(_Rewriting, base=True):
                 given[name] = _number_of(value) if name in written.numbers else value
         given.setdefault("result", site.result)
         parameters = inspect.signature(self.replacement).parameters.values()
+        for p in parameters:
+            is_wanted = p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY) and p.default is p.empty
+            if is_wanted and p.name not in given:
+                raise TypeError(
+                    f"replacement takes {p.name!r}, but the pattern has {', '.join(given)}"
+                    f"{written_at(self.replacement)}"
+                )
         if not any(p.kind is p.VAR_KEYWORD for p in parameters):
             names = {p.name for p in parameters}
             given = {name: value for name, value in given.items() if name in names}

@@ -135,12 +135,21 @@ def read(function: Callable[..., Any]) -> Written:
     kinds = ["any_number" if name in numbers else "variable" for name in names]
     terms = [Term(kind, variable=k) for k, kind in enumerate(kinds)]
     given = function(*terms)
-    roots = tuple(map(term_of, given if isinstance(given, tuple | list) else (given,)))
+    roots = tuple(given) if isinstance(given, tuple | list) else (given,)
     for root in roots:
-        if root.kind in ("variable", "any_number", "number"):
-            raise TypeError(f"the pattern {function.__name__} has a root that is no op")
+        if not isinstance(root, Term) or root.kind in ("variable", "any_number", "number"):
+            what = "a variable" if isinstance(root, Term) else f"{root!r:.60}"
+            raise TypeError(
+                f"a pattern returns an op of its variables, not {what}{written_at(function)}"
+            )
     forms = [_compiled(form) for form in _forms(roots)]
     return Written(forms, names, numbers, len(roots))
+
+
+def written_at(function: Callable[..., Any]) -> str:
+    """Where a function is written, as messages end with it."""
+    code = getattr(function, "__code__", None)
+    return f" ({code.co_filename}:{code.co_firstlineno})" if code else ""
 
 
 def _forms(roots: tuple[Term, ...]) -> Iterator[tuple[Term, ...]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Sequence
 from typing import Any
 
@@ -171,6 +172,17 @@ class Value(Operand):
 
     def __repr__(self) -> str:
         return f"<%{self.node} {self.dtype}[{', '.join(map(str, self.shape))}]>"
+
+
+def node_for(value: Any, builder: Builder, dtype: str) -> int:
+    """What stands for a match: a value of the graph, or a constant in the dtype of the match."""
+    if isinstance(value, numbers.Real | np.ndarray | np.generic):
+        value = constant(builder, value, dtype)
+    if not isinstance(value, Value):
+        raise TypeError(f"a replacement is a value of the graph or a constant, not {value!r:.60}")
+    if value.graph is not builder.graph:
+        raise ValueError(f"{value!r} is of another graph: a replacement keeps no values")
+    return value.node
 
 
 def constant(builder: Builder, values: Any, dtype: str) -> Value:

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 import dvm
 from dvm import _dvm
+from dvm.building.builder import NUMPY_DTYPES
 from dvm.passes import PatternPass, ops
 from passes.rewriting import graph_of, notes_of
 
@@ -182,6 +183,19 @@ def test_several_parts_of_one_chain() -> None:
     graph = graph_of(*lines, result=f"%{last}")
     same = made_of(lambda x, y: ops.exp(x) * ops.tanh(y), lambda x, y: ops.tanh(y) * ops.exp(x))
     assert count(graph, same) == pairs
+
+
+@pytest.mark.parametrize("dtype", ["f32", "i64"])
+@pytest.mark.parametrize("op", ["maximum", "minimum", "add", "mul"])
+def test_chains_of_each_op_have_parts(op: str, dtype: str) -> None:
+    lines = [f"input {dtype}[n]", f"abs(%0) {dtype}[n]", f"square(%0) {dtype}[n]"]
+    lines += [f"input {dtype}[n]", f"{op}(%3, %1) {dtype}[n]", f"{op}(%2, %4) {dtype}[n]"]
+    join = getattr(ops, op)
+    each = made_of(lambda x, y: join(ops.abs(x), y * y), lambda x, y: join(ops.abs(x), y * y))
+    graph, x = graph_of(*lines, result="%5"), np.arange(-3, 3, dtype=NUMPY_DTYPES[dtype])
+    assert count(graph, each) == 1
+    (y,) = dvm.CompiledGraph(graph, passes=[each])(x, x + 2)
+    assert np.array_equal(y, dvm.CompiledGraph(graph)(x, x + 2)[0])
 
 
 def test_a_link_that_others_need_is_not_taken_apart() -> None:

@@ -220,6 +220,37 @@ def test_what_a_pass_writes_is_an_error_at_its_line(wrong, words):
     assert f"test_refusals.py:{line})" in str(raised.value)
 
 
+def variable(_, x):
+    return x
+
+
+def nothing(*_):
+    return None
+
+
+def other(_, zz):
+    return zz
+
+
+@pytest.mark.parametrize(
+    ("members", "words"),
+    [
+        ({"pattern": variable, "replacement": variable}, "an op of its variables, not a variable"),
+        ({"pattern": nothing, "replacement": variable}, "an op of its variables, not None"),
+        (
+            {"pattern": Tanh.pattern, "replacement": other},
+            "takes 'zz', but the pattern has x, result",
+        ),
+    ],
+)
+def test_methods_that_do_not_fit_are_told_of_with_their_lines(members, words):
+    wrong = type("Wrong", (PatternPass,), members)
+    with pytest.raises(dvm.PassError, match=words) as raised:
+        dvm.CompiledGraph(TANH, passes=[wrong])
+    lines = [method.__code__.co_firstlineno for method in members.values()]
+    assert any(f"test_refusals.py:{line})" in str(raised.value) for line in lines)
+
+
 @pytest.mark.parametrize(
     ("base", "members", "words"),
     [
