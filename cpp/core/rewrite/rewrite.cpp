@@ -42,7 +42,8 @@ class Emission {
     for (Value v = 0; v < from_.size(); ++v) {
       const Made before = made_before[static_cast<size_t>(v)];
       const Value now = map_[static_cast<size_t>(v)];
-      if (before != Made::no && now >= 0) mark(now, before);
+      // What stands for a root is marked as that, whatever was there before.
+      if (before != Made::no && now >= 0 && !is_root(v)) mark(now, before);
     }
     for (const Value v : std::exchange(waiting_, {})) emit(v);
     for (const Value v : from_.outputs) to_.outputs.push_back(emit(v));
@@ -51,6 +52,12 @@ class Emission {
   }
 
  private:
+  bool is_root(Value v) const {
+    const int owner = selection_.owner(v);
+    if (owner < 0) return false;
+    const std::vector<Value>& roots = selection_.matches()[static_cast<size_t>(owner)].roots;
+    return std::ranges::find(roots, v) != roots.end();
+  }
   Value last_root(int match) const {
     return std::ranges::max(selection_.matches()[static_cast<size_t>(match)].roots);
   }

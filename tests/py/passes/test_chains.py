@@ -185,6 +185,16 @@ def test_several_parts_of_one_chain() -> None:
     assert count(graph, same) == pairs
 
 
+def test_what_is_left_is_looked_at_once_more_and_no_oftener() -> None:
+    """A product that is added twice is the part once, and then what is left of the chain."""
+    lines = ["input f32[n]", "input f32[n]", "mul(%0, %1) f32[n]"]
+    graph = graph_of(*lines, "add(%2, %1) f32[n]", "add(%3, %2) f32[n]", result="%4")
+    same = made_of(lambda x, y, z: x * y + z, lambda x, y, z: x * y + z)
+    assert count(graph, same) == 2
+    x, y = np.float32([2, 3]), np.float32([5, 7])
+    assert np.array_equal(dvm.CompiledGraph(graph, passes=[same])(x, y)[0], 2 * x * y + y)
+
+
 @pytest.mark.parametrize("dtype", ["f32", "i64"])
 @pytest.mark.parametrize("op", ["maximum", "minimum", "add", "mul"])
 def test_chains_of_each_op_have_parts(op: str, dtype: str) -> None:
