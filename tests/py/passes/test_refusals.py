@@ -288,6 +288,20 @@ def test_numbers_and_arrays_are_constants():
         assert np.array_equal(y, np.broadcast_to(constant, (2, 2)))
 
 
+def test_an_open_size_is_said_to_be_that_of_an_array():
+    class Scaled(Tanh):
+        def replacement(self, x):
+            return (x.reshape(3) * np.array([1, 2, 3])).reshape(*x.shape)
+
+    made = dvm.CompiledGraph(TANH, passes=[Scaled])
+    assert list(made(np.float32([1, 1, 1]))[0]) == [1, 2, 3]
+    with pytest.raises(dvm.Error):
+        made(np.float32([1, 1]))
+    each = type("Wrong", (Tanh,), {"replacement": lambda _, x: x * np.array([1, 2, 3])})
+    with pytest.raises(dvm.PassError, match=r"is f32\[n\], its replacement f32\[3\]"):
+        dvm.CompiledGraph(TANH, passes=[each])
+
+
 def test_halves_have_arrays_too():
     graph = graph_of("input bf16[2]", "tanh(%0) bf16[2]", result="%1")
     each = type("Scaled", (Tanh,), {"replacement": lambda _, x: x * np.array([1, 2])})
