@@ -10,7 +10,7 @@
 #include "bindings/path_parser.h"
 #include "bindings/recording.h"
 #include "bindings/reports.h"
-#include "capture/cpython311/instance_dict.h"
+#include "capture/cpython/instance_dict.h"
 #include "capture/in_flight.h"
 #include "capture/library/library.h"
 #include "capture/library/overlap.h"

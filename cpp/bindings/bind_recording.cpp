@@ -6,8 +6,8 @@
 
 #include "bindings/bindings.h"
 #include "bindings/recording.h"
-#include "capture/cpython311/exits.h"
-#include "capture/cpython311/frame_view.h"
+#include "capture/cpython/exits.h"
+#include "capture/cpython/frame_view.h"
 #include "capture/path/reasons.h"
 #include "capture/record/leaves.h"
 #include "capture/record/python_objects.h"
@@ -173,10 +173,29 @@ py::tuple to_tuple(PyObject* const* slots, int count) {
 py::tuple peek(const py::object& object) {
   if (!PyFrame_Check(object.ptr())) throw py::type_error("expected a frame");
   auto* frame = reinterpret_cast<PyFrameObject*>(object.ptr());
-  const DvmFrameView f = dvm_frame_view(frame);
+  const capture::FrameView f = capture::frame_view(frame);
   if (f.depth < 0) throw py::value_error("a frame that is running shows no stack");
   return py::make_tuple(py::handle(dvm_frame_function(frame)),
                         to_tuple(f.locals, f.code->co_nlocalsplus), to_tuple(f.stack, f.depth));
+}
+
+// A code object's operations in order: (what it does, its operand, the code unit that jumps to it
+// lead to, its own, the one it may jump to or -1, entries on the value stack before it, whether the
+// one behind it follows). Two that one instruction stands for have the same units.
+py::list operations(const py::object& code) {
+  if (!PyCode_Check(code.ptr())) throw py::type_error("expected a code object");
+  py::list all;
+  for (const capture::Decoded& each :
+       capture::code_table(reinterpret_cast<PyCodeObject*>(code.ptr())).instructions()) {
+    const bool two = each.then.op != capture::Op::nothing;
+    all.append(py::make_tuple(capture::name_of(each.first.op), each.first.arg, each.start,
+                              each.unit, two ? -1 : each.target, each.depth,
+                              two || each.falls_through));
+    if (!two) continue;
+    all.append(py::make_tuple(capture::name_of(each.then.op), each.then.arg, each.start, each.unit,
+                              each.target, -1, each.falls_through));
+  }
+  return all;
 }
 
 // The names that are asked for where a generator is closed that has no more to do then.
@@ -216,6 +235,7 @@ void bind_recording(py::module_& module) {
   module.def("is_leaf", [](py::handle callable) { return capture::is_leaf(callable.ptr()); });
   module.def("asked_by_exit", asked_by_exit);
   module.def("peek", peek);
+  module.def("operations", operations);
   module.def("set_leaf_packages", &capture::set_leaf_packages);
   module.def("set_leaves", [](const py::iterable& callables) {
     std::vector<Ref> leaves;

@@ -127,8 +127,8 @@ def compile(
     Raises:
         UnsupportedError: for an unknown target, numerics or precision.
         TypeError: if `fn` is no such thing.
-        CaptureError: for a function, on another Python than CPython 3.11. Modules of PyTorch go
-            through torch.compile there.
+        CaptureError: for a function, on another Python than CPython 3.11 and 3.13. Modules of
+            PyTorch go through torch.compile there.
     """
     if fn is NOTHING:
         options = Options(target, numerics, precision, passes)  # refuses what there is not
@@ -164,7 +164,8 @@ def compile_function(
     if not _dvm.can_capture:
         here = ".".join(map(str, sys.version_info[:2]))
         raise errors.make(
-            "other_cpython", f"dvm.compile captures Python functions on CPython 3.11, not on {here}"
+            "other_cpython",
+            f"dvm.compile captures Python functions on CPython 3.11 and 3.13, not on {here}",
         )
     with _importing:  # the lowering names the functions that the recorder must not enter
         from dvm import magpy_capture, repro  # noqa: F401
@@ -336,8 +337,10 @@ def _pays(compiled: _dvm.Compiled[..., Any], computes: bool) -> bool:
 
 def _cut(compiled: _dvm.Compiled[..., Any], reason: str, lines: list[int]) -> None:
     """Let the function run in parts, of which that with these lines stays as it is."""
-    from dvm.splitting import compiled_parts
+    from dvm.splitting import CAN_SPLIT, compiled_parts
 
+    if not CAN_SPLIT:
+        return
     if compiled.moved_from is not None:
         compiled.moved_from.refuse(lines)
     elif compiled.cut is None and reasons.may_be_cut_at(reason):

@@ -94,6 +94,7 @@ VOUCH = (
 PROMISES = "`python -m dvm docs annotate` says what the properties of dvm.annotate promise"
 CALL_OUTSIDE = "call it outside of the compiled function"
 OUTSIDE = "do it outside of the compiled function, with what it returns"
+FREE_TOOL = "free one: sys.monitoring.free_tool_id(...) of a profiler, debugger or coverage"
 LARGER_CACHE = (
     "nothing, where it is rare: a replay serves calls whose results are there; else give the cache "
     "a larger maxsize"
@@ -499,6 +500,9 @@ PACKAGE_CALLBACK = Row("{}, which may call {}", OWN_PART)
 
 # ---- call outside
 
+NO_PLACE_TO_RECORD = Row(
+    "all tools of sys.monitoring are in use, and dvm needs one while it captures", FREE_TOOL
+)
 METHOD_KEYWORDS = Row("the method {} with keywords", CALL_OUTSIDE)
 METHOD_OF = Row("the method {} of {}", CALL_OUTSIDE)
 METHOD_OF_DEQUE = Row("the method {} of a deque", CALL_OUTSIDE)
@@ -569,7 +573,9 @@ IDENTITY_NUMBER = Row("id", TYPES)
 ISINSTANCE = Row("isinstance with {!r}", TYPES)
 ISINSTANCE_OBJECT_OWN = Row("isinstance of an object with its own {}", TYPES)
 ISSUBCLASS_SOMETHING_CLASS = Row("issubclass of something other than a class", TYPES)
+SUPER_REBOUND = Row("a name `super` that is not Python's", TYPES)
 SUPER_UNKNOWN_OBJECT = Row("super of an unknown object", TYPES)
+TRUTH_OF_COMPARISON = Row("the truth of what a comparison of your own returns", TYPES)
 TYPE = Row("the type of {}", TYPES)
 
 # ---- attributes

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import settings
 
 import dvm
+from dvm.splitting import CAN_SPLIT
 
 # A shell's background jobs ignore interrupts, which tests send.
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
@@ -42,17 +43,27 @@ OF_CAPTURE = {
 }
 
 
+# Of functions in parts, and of instructions as CPython 3.11 has them.
+OF_PARTS = {
+    "test_splitting.py",
+    "test_outlining.py",
+    "test_outlined_programs.py",
+    "test_settrace.py",
+}
+NO_CAPTURE = "functions are captured on CPython 3.11 and 3.13 alone"
+NO_PARTS = "functions run in parts, and the reference tracer reads them, on CPython 3.11 alone"
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Skip what captures functions where that is not done: on another Python than CPython 3.11."""
-    if dvm._dvm.can_capture:
-        return
+    """Skip what this Python has not: captures, or functions in parts."""
     for item in items:
         names = item.path.relative_to(Path(__file__).parent).parts
-        if OF_CAPTURE.intersection(names) or item.get_closest_marker("captures"):
+        captures = OF_CAPTURE.intersection(names) or item.get_closest_marker("captures")
+        in_parts = OF_PARTS.intersection(names) or item.get_closest_marker("in_parts")
+        if captures and not dvm._dvm.can_capture:
             item.add_marker(pytest.mark.skip(reason=NO_CAPTURE))
-
-
-NO_CAPTURE = "functions are captured on CPython 3.11 alone"
+        elif in_parts and not CAN_SPLIT:
+            item.add_marker(pytest.mark.skip(reason=NO_PARTS))
 
 
 def _skip_where_refused(report: pytest.CollectReport | pytest.TestReport) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import copy
 import functools
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -22,11 +23,15 @@ COUNTER = 0
 CASES: list[Any] = []
 
 
-def case(*args: Any, expected: str, result: str = "") -> Callable[[Any], Any]:
-    """Register the function under test with its arguments and the events it must record."""
+def case(*args: Any, expected: str, inlined: str = "", result: str = "") -> Callable[[Any], Any]:
+    """Register the function under test with its arguments and the events it must record.
+
+    inlined: the events where comprehensions are no functions of their own: since CPython 3.12.
+    """
 
     def register(function: Any) -> Any:
-        lines = [line.strip() for line in expected.strip().splitlines()]
+        text = inlined if inlined and sys.version_info >= (3, 12) else expected
+        lines = [line.strip() for line in text.strip().splitlines()]
         CASES.append(pytest.param(function, args, lines, result, id=function.__name__))
         return function
 
@@ -559,6 +564,16 @@ def with_statement(v: Any) -> Any:
     e11 branch truth (e10) 0
     e12 next exhausted (e2)
     e13 leave (e5)""",
+    inlined="""
+    e0 iter (arg0)
+    e1 list ()
+    e2 next (e0)
+    e3 branch truth (e2) 1
+    e4 binary * (e2 arg1)
+    e5 list_append (e1 e4)
+    e6 next (e0)
+    e7 branch truth (e6) 0
+    e8 next exhausted (e0)""",
 )
 def comprehension(xs: Any, k: Any) -> Any:
     return [x * k for x in xs if x]
@@ -586,6 +601,18 @@ def comprehension(xs: Any, k: Any) -> Any:
     e16 next exhausted (e10)
     e17 leave (e13)
     e18 tuple (e4 e13)""",
+    inlined="""
+    e0 iter (arg0)
+    e1 set ()
+    e2 next (e0)
+    e3 set_add (e1 e2)
+    e4 next exhausted (e0)
+    e5 iter (arg0)
+    e6 dict ()
+    e7 next (e5)
+    e8 map_add (e6 e7 =1)
+    e9 next exhausted (e5)
+    e10 tuple (e1 e6)""",
 )
 def set_and_dict(xs: Any) -> Any:
     return {x for x in xs}, {x: 1 for x in xs}

@@ -1,4 +1,4 @@
-#include "capture/cpython311/containers.h"
+#include "capture/cpython/containers.h"
 
 uint64_t dvm_dict_version(PyObject* dict) { return ((PyDictObject*)dict)->ma_version_tag; }
 

@@ -1,5 +1,5 @@
 #define Py_BUILD_CORE 1
-#include "capture/cpython311/interruption.h"
+#include "capture/cpython/interruption.h"
 #include "internal/pycore_interp.h"
 #include "internal/pycore_pystate.h"
 #include "internal/pycore_runtime.h"

@@ -1,10 +1,10 @@
 // What cpython311 has, on other versions of CPython: nothing. dvm.compile refuses every function
 // there (kCanRecord), so that no call is recorded or replayed and most of this is never asked.
-#include "capture/cpython311/containers.h"
-#include "capture/cpython311/exits.h"
-#include "capture/cpython311/frame_view.h"
-#include "capture/cpython311/instance_dict.h"
-#include "capture/cpython311/interruption.h"
+#include "capture/cpython/containers.h"
+#include "capture/cpython/exits.h"
+#include "capture/cpython/frame_view.h"
+#include "capture/cpython/instance_dict.h"
+#include "capture/cpython/interruption.h"
 #include "capture/record/recorder.h"
 #include "core/error.h"
 
@@ -15,7 +15,7 @@ extern const bool kCanRecord = false;
 namespace {
 
 [[noreturn]] void refuse() {
-  core::fail(core::ErrorCode::other_cpython, "calls are recorded on CPython 3.11 alone");
+  core::fail(core::ErrorCode::other_cpython, "calls are recorded on CPython 3.11 and 3.13 alone");
 }
 
 }  // namespace
@@ -25,6 +25,9 @@ Trace trace_call(PyFunctionObject*, PyObject* const*, Limits) { refuse(); }
 bool is_recording() { return false; }
 std::optional<std::vector<PyObject*>> asked_by_exit(PyCodeObject*) { refuse(); }
 bool lets_exit_pass(PyObject*) { refuse(); }
+const CodeTable& code_table(PyCodeObject*) { refuse(); }
+const char* name_of(Op) { refuse(); }
+FrameView frame_view(PyFrameObject*) { refuse(); }
 
 }  // namespace dvm::capture
 
@@ -34,6 +37,5 @@ uint64_t dvm_dict_version(PyObject*) { refuse(); }
 int dvm_set_next(PyObject*, Py_ssize_t*, PyObject**) { refuse(); }
 PyObject* dvm_instance_attribute(PyObject*, PyObject*) { refuse(); }
 int dvm_is_interrupted() { return 0; }
-DvmFrameView dvm_frame_view(PyFrameObject*) { refuse(); }
 PyObject* dvm_frame_function(PyFrameObject*) { refuse(); }
 int dvm_code_line(PyCodeObject*, int) { refuse(); }

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "capture/cpython311/containers.h"
+#include "capture/cpython/containers.h"
 #include "capture/library/library.h"
 
 namespace dvm::capture {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "capture/cpython311/containers.h"
+#include "capture/cpython/containers.h"
 
 namespace dvm::capture {
 

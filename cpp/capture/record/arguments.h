@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "capture/cpython311/frame_view.h"
+#include "capture/cpython/frame_view.h"
 #include "capture/record/record.h"
 
 namespace dvm::capture {
@@ -17,13 +17,13 @@ struct Arguments {
 };
 
 // The object in a parameter's slot at the frame's first instruction, be it in a cell; borrowed.
-PyObject* parameter(const DvmFrameView& f, int slot);
+PyObject* parameter(const FrameView& f, int slot);
 int parameter_slots(const PyCodeObject* code);  // *args and **kwargs included
 
 // One node per parameter slot, or nothing when the frame holds other objects: then it is not this
 // call that runs it. *args and **kwargs become events of their own.
 std::optional<std::vector<NodeId>> bind_arguments(Record& record, PyFunctionObject* function,
-                                                  const DvmFrameView& f, const Arguments& arguments,
+                                                  const FrameView& f, const Arguments& arguments,
                                                   Place place);
 
 }  // namespace dvm::capture

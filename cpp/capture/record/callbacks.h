@@ -12,7 +12,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "capture/cpython311/frame_recorder.h"
+#include "capture/cpython/frame_recorder.h"
 
 namespace dvm::capture {
 

@@ -3,7 +3,7 @@
 // functions, each of which adds to or changes the arguments.
 #pragma once
 
-#include "capture/cpython311/frame_recorder.h"
+#include "capture/cpython/frame_recorder.h"
 #include "capture/record/arguments.h"
 
 namespace dvm::capture {
@@ -19,7 +19,7 @@ bool makes_items(PyObject* dict, PyObject* function);
 class Callee {
  public:
   Callee(Record& record, const FrameRecorder& caller, PyFunctionObject* function,
-         const DvmFrameView& f)
+         const FrameView& f)
       : record_(record), caller_(caller), function_(reinterpret_cast<PyObject*>(function)), f_(f) {}
 
   // Whether calling `callee` for the caller's pending event runs the function.
@@ -43,7 +43,7 @@ class Callee {
   Record& record_;
   const FrameRecorder& caller_;
   PyObject* function_;
-  const DvmFrameView& f_;
+  const FrameView& f_;
   Arguments arguments_;
   NodeId instance_ = kNoNode;
 };

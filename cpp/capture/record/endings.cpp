@@ -5,7 +5,7 @@
 #include <functional>
 #include <string_view>
 
-#include "capture/cpython311/exits.h"
+#include "capture/cpython/exits.h"
 
 namespace dvm::capture {
 

@@ -6,7 +6,7 @@
 
 #include <optional>
 
-#include "capture/cpython311/frame_recorder.h"
+#include "capture/cpython/frame_recorder.h"
 #include "capture/record/arguments.h"
 
 namespace dvm::capture {

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <unordered_map>
 
-#include "capture/cpython311/containers.h"
+#include "capture/cpython/containers.h"
 #include "capture/known_object.h"
 #include "capture/library/library.h"
 #include "capture/record/endings.h"
@@ -43,7 +43,7 @@ bool is_unfinished(PyObject* generator) {
 // By their names, for the types are private to their modules. A stream that has nothing outside of
 // itself; and memory of a file, which is given back.
 bool is_in_memory(const PyTypeObject* type) {
-  return (type->tp_flags & Py_TPFLAGS_HEAPTYPE) == 0 &&
+  return (type->tp_flags & Py_TPFLAGS_IMMUTABLETYPE) != 0 &&
          (std::strcmp(type->tp_name, "_io.StringIO") == 0 ||
           std::strcmp(type->tp_name, "_io.BytesIO") == 0);
 }

@@ -4,8 +4,8 @@
 #include <cstring>
 #include <string_view>
 
-#include "capture/cpython311/containers.h"
-#include "capture/cpython311/instance_dict.h"
+#include "capture/cpython/containers.h"
+#include "capture/cpython/instance_dict.h"
 #include "capture/record/lifetimes.h"
 
 namespace dvm::capture {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <string_view>
 
-#include "capture/cpython311/instance_dict.h"
+#include "capture/cpython/instance_dict.h"
 #include "capture/record/record.h"
 
 namespace dvm::capture {

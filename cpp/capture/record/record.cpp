@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "capture/cpython311/frame_view.h"
+#include "capture/cpython/frame_view.h"
 #include "capture/library/library.h"
 #include "capture/record/dropped_contents.h"
 
@@ -29,7 +29,8 @@ size_t bytes_of(PyObject* object) {
 // Whether code of the program runs when the object dies.
 bool tells_its_end(PyObject* object) {
   const PyTypeObject* type = Py_TYPE(object);
-  return type->tp_finalize != nullptr && PyType_HasFeature(Py_TYPE(object), Py_TPFLAGS_HEAPTYPE);
+  return type->tp_finalize != nullptr && (type->tp_flags & Py_TPFLAGS_HEAPTYPE) != 0 &&
+         (type->tp_flags & Py_TPFLAGS_IMMUTABLETYPE) == 0;
 }
 
 }  // namespace

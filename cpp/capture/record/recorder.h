@@ -1,5 +1,5 @@
-// The recorder: runs one call of a Python function under PyEval_SetTrace with per-opcode events and
-// fills a Recording from the interpreter's own value stack (paper MagPy section 4; CPython 3.11).
+// The recorder: runs one call of a Python function with an event for each instruction and fills
+// a Recording from the interpreter's own value stack (paper MagPy section 4).
 //
 // The function really runs: its result, its exception and its side effects are the program's own.
 // What the recorder does not understand ends the recording, never the execution. A tracer that was

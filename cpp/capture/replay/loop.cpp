@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "capture/cpython311/interruption.h"
+#include "capture/cpython/interruption.h"
 #include "capture/replay/frame.h"
 #include "capture/replay/lock.h"
 #include "capture/replay/numbers/stretch.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "capture/cpython311/interruption.h"
+#include "capture/cpython/interruption.h"
 #include "capture/replay/frame.h"
 #include "capture/replay/other_threads.h"
 #include "capture/replay/scratch.h"

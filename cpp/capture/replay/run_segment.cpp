@@ -3,7 +3,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "capture/cpython311/interruption.h"
+#include "capture/cpython/interruption.h"
 #include "capture/replay/array_host.h"
 #include "capture/replay/frame.h"
 #include "capture/replay/lock.h"

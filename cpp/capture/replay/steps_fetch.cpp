@@ -1,6 +1,6 @@
 // Steps that find objects again, and `shape`. Registers own what they hold: a call in between may
 // rebind a name or let another thread run.
-#include "capture/cpython311/instance_dict.h"
+#include "capture/cpython/instance_dict.h"
 #include "capture/library/library.h"
 #include "capture/replay/frame.h"
 
@@ -8,7 +8,7 @@ namespace dvm::capture::steps {
 
 namespace {
 
-// The entry of a bounded lru_cache, as _functoolsmodule.c of CPython 3.11 has it. Read rather than
+// The entry of a bounded lru_cache, as CPython's _functoolsmodule.c has it. Read rather than
 // asked for: a call would count as a hit, and this may not be the path that is taken.
 struct LruLink {
   PyObject_HEAD LruLink *previous, *next;

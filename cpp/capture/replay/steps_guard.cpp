@@ -1,7 +1,7 @@
 // Steps that check what a path takes for granted.
 #include <cstdlib>
 
-#include "capture/cpython311/instance_dict.h"
+#include "capture/cpython/instance_dict.h"
 #include "capture/library/library.h"
 #include "capture/library/overlap.h"
 #include "capture/path/literals.h"

@@ -75,24 +75,34 @@ namespace hn = hwy::HWY_NAMESPACE;
   }
 }
 
+// Rounded as the processor is set to. Not by DemoteTo: GCC 14 takes its flag for one that keeps the
+// processor from noting overflow and underflow.
+template <typename Vector>
+DVM_ALWAYS_INLINE void store_narrowed(Vector wide, uint16_t* halves) {
+#if HWY_TARGET == HWY_AVX3
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(halves),
+                      _mm512_cvtps_ph(wide.raw, _MM_FROUND_CUR_DIRECTION));
+#else
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(halves),
+                   _mm256_cvtps_ph(wide.raw, _MM_FROUND_CUR_DIRECTION));
+#endif
+}
+
 // The conversion raises overflow and underflow itself.
 [[gnu::noinline]] inline void narrow_f16(const float* src, int64_t count, uint16_t* dst) {
   const hn::ScalableTag<float> wide;
-  const hn::Rebind<hwy::float16_t, decltype(wide)> narrow;
   const auto lanes = static_cast<int64_t>(hn::Lanes(wide));
-  auto* halves = reinterpret_cast<hwy::float16_t*>(dst);
   if (count < lanes) {
     float few[hn::MaxLanes(wide)] = {};
     uint16_t narrowed[hn::MaxLanes(wide)];
     std::copy_n(src, count, few);
-    auto* p = reinterpret_cast<hwy::float16_t*>(narrowed);
-    hn::StoreU(hn::DemoteTo(narrow, hn::LoadU(wide, few)), narrow, p);
+    store_narrowed(hn::LoadU(wide, few), narrowed);
     std::copy_n(narrowed, count, dst);
     return;
   }
   for (int64_t i = 0; i < count; i += lanes) {
     const int64_t at = std::min(i, count - lanes);
-    hn::StoreU(hn::DemoteTo(narrow, hn::LoadU(wide, src + at)), narrow, halves + at);
+    store_narrowed(hn::LoadU(wide, src + at), dst + at);
   }
 }
 

@@ -126,7 +126,7 @@ class BoxedStep final : public ObjectStep {
 bool may_box(PyObject* callee);
 
 inline PyObject* list_method(const char* name) {  // borrowed
-  return PyDict_GetItemString(PyList_Type.tp_dict, name);
+  return _PyType_Lookup(&PyList_Type, Ref::steal(PyUnicode_InternFromString(name)).get());
 }
 
 }  // namespace dvm::capture::numbers

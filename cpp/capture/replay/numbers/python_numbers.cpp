@@ -15,8 +15,10 @@ bool is_small(PyObject* integer, int64_t& value) {
   value = size * static_cast<int64_t>(reinterpret_cast<PyLongObject*>(integer)->ob_digit[0]);
   return true;
 #else
-  (void)integer, (void)value;
-  return false;
+  const auto* const number = reinterpret_cast<PyLongObject*>(integer);
+  if (!PyUnstable_Long_IsCompact(number)) return false;
+  value = PyUnstable_Long_CompactValue(number);
+  return true;
 #endif
 }
 

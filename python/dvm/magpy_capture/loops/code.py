@@ -7,10 +7,10 @@ import functools
 import types
 from dataclasses import dataclass, replace
 
-#: behind these the next instruction does not follow
-ENDS = frozenset({"RETURN_VALUE", "RAISE_VARARGS", "RERAISE", "JUMP_FORWARD", "JUMP_BACKWARD"})
-LOADS = frozenset({"LOAD_FAST", "LOAD_DEREF", "LOAD_CLOSURE"})
-STORES = frozenset({"STORE_FAST", "DELETE_FAST", "STORE_DEREF", "DELETE_DEREF"})
+from dvm.magpy_capture.recording.operations import Operation, operations
+
+LOADS = frozenset({"load_fast", "load_deref", "load_closure"})
+STORES = frozenset({"store_fast", "delete_fast", "store_deref", "delete_deref"})
 FILLED = "$0"  # among the variables of a comprehension: the list that it fills (see gathering.py)
 UNIT = 2  # bytes of a code unit, in which the recorder counts instructions
 
@@ -72,28 +72,22 @@ def called(variable: str) -> str:
 def loop_code(code: types.CodeType, begin: int, end: int) -> LoopCode:
     """The loop in these code units, the last one exclusive."""
     named, stored, exhausted = set(), set(), -1
-    for instruction in dis.get_instructions(code):
-        unit = instruction.offset // UNIT
-        if not begin <= unit < end:
-            continue
-        fills = instruction.opname == "LIST_APPEND" and code.co_name == "<listcomp>"
-        if fills or instruction.opname == "YIELD_VALUE":
+    within = [each for each in operations(code) if begin <= each.unit < end]
+    below = next((each.depth for each in within if each.start == begin), 0)  # what a turn finds
+    for each in within:
+        # To a list that a turn finds on the stack: of the comprehension that the loop is.
+        fills = each.name == "list_append" and each.depth - 1 - each.arg < below
+        if fills or each.name == "yield_value":
             named.add(FILLED)
-        if instruction.opname in LOADS | STORES:
-            named.add(instruction.argval)
-            if instruction.opname in STORES:
-                stored.add(instruction.argval)
-        if instruction.opname == "FOR_ITER" and exhausted < 0 and _begins(code, begin, unit):
-            exhausted = instruction.argval // UNIT
+        if each.name in LOADS | STORES:
+            named.add(each.value)
+            if each.name in STORES:
+                stored.add(each.value)
+        if each.name == "for_iter" and exhausted < 0 and each.start == begin:
+            exhausted = each.target
     variables = tuple(sorted(named & (live_variables(code)[begin] | {FILLED})))
     carried = tuple(name for name in variables if name in stored)
     return LoopCode(code, begin, variables, carried, frozenset(stored), exhausted)
-
-
-def _begins(code: types.CodeType, begin: int, unit: int) -> bool:
-    """Whether the instruction is the loop's first, behind prefixes for large operands."""
-    prefixes = code.co_code[UNIT * begin : UNIT * unit : UNIT]
-    return all(prefix == dis.EXTENDED_ARG for prefix in prefixes)
 
 
 @functools.lru_cache(maxsize=256)
@@ -102,33 +96,59 @@ def live_variables(code: types.CodeType) -> dict[int, frozenset[str]]:
 
     One that a function within closes over may always be.
     """
-    instructions = list(dis.get_instructions(code))
-    handlers = dis._parse_exception_table(code)  # type: ignore[attr-defined]
-    following: dict[int, list[int]] = {}
-    for place, instruction in enumerate(instructions):
-        targets = following.setdefault(instruction.offset, [])
-        if instruction.opcode in dis.hasjrel or instruction.opcode in dis.hasjabs:
-            targets.append(instruction.argval)
-        if instruction.opname not in ENDS and place + 1 < len(instructions):
-            targets.append(instructions[place + 1].offset)
-        targets += [h.target for h in handlers if h.start <= instruction.offset < h.end]
+    all_of = operations(code)
+    first = {each.start: place for place, each in reversed([*enumerate(all_of)])}
+    handlers = [
+        (handler.start // UNIT, handler.end // UNIT, first[handler.target // UNIT])
+        for handler in dis._parse_exception_table(code)  # type: ignore[attr-defined]
+    ]
+    following: list[list[int]] = []
+    caught: list[list[int]] = []
+    for place, each in enumerate(all_of):
+        targets = [first[each.target]] if each.target in first else []
+        if each.goes_on and place + 1 < len(all_of):
+            targets.append(place + 1)
+        caught.append([to for begin, end, to in handlers if begin <= each.unit < end])
+        following.append(targets + caught[-1])
+    restored = _restored(all_of)
     cells = frozenset(code.co_cellvars + code.co_freevars)
-    live: dict[int, frozenset[str]] = {each.offset: cells for each in instructions}
+    live = [cells] * len(all_of)
     changed = True
     while changed:
         changed = False
-        for instruction in reversed(instructions):
-            offset = instruction.offset
-            after = cells.union(*(live[target] for target in following[offset]))
-            if instruction.opname in ("STORE_FAST", "DELETE_FAST"):
-                after = after - {instruction.argval}
+        for place in range(len(all_of) - 1, -1, -1):
+            each = all_of[place]
+            after = cells.union(*(live[target] for target in following[place]))
+            if each.name in ("store_fast", "delete_fast", "load_fast_and_clear"):
+                after = after - {each.value}
             # What an exception leaves to a handler was not set yet.
-            for handler in handlers:
-                if handler.start <= offset < handler.end:
-                    after |= live[handler.target]
-            if instruction.opname in ("LOAD_FAST", "DELETE_FAST"):
-                after |= {instruction.argval}
-            if after != live[offset]:
-                live[offset] = after
+            for target in caught[place]:
+                after |= live[target]
+            read = each.name in ("load_fast", "delete_fast")
+            if place in restored:
+                read = any(each.value in live[target] for target in following[restored[place]])
+            if read:
+                after |= {each.value}
+            if after != live[place]:
+                live[place] = after
                 changed = True
-    return {offset // UNIT: names for offset, names in live.items()}
+    return {
+        unit: live[place]
+        for place, each in reversed([*enumerate(all_of)])
+        for unit in (each.unit, each.start)
+    }
+
+
+def _restored(all_of: tuple[Operation, ...]) -> dict[int, int]:
+    """Where a comprehension puts variables of the function's aside, and where it puts them back."""
+    places: dict[int, int] = {}
+    for place, each in enumerate(all_of):
+        if each.name != "load_fast_and_clear":
+            continue
+        behind = next(other.target for other in all_of[place:] if other.name == "for_iter")
+        places[place] = next(
+            at
+            for at, other in enumerate(all_of)
+            if other.start >= behind and other.name == "store_fast" and other.value == each.value
+        )
+    return places

@@ -9,7 +9,6 @@ that returns from within its loops. The loops are then loops like others.
 
 from __future__ import annotations
 
-import dis
 import functools
 import inspect
 import itertools
@@ -19,7 +18,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dvm.magpy_capture.libraries import is_scalar
-from dvm.magpy_capture.loops.code import FILLED, UNIT
+from dvm.magpy_capture.loops.code import FILLED
+from dvm.magpy_capture.recording.operations import operations
 from dvm.magpy_capture.values.kinds import PURE_TYPES
 
 #: functions that take all items, and do nothing else before that the program could see
@@ -159,10 +159,10 @@ def _only_yields(code: types.CodeType) -> bool:
     """Whether nothing that is sent to it matters."""
     if not code.co_flags & inspect.CO_GENERATOR:
         return False
-    names = [each.opname for each in dis.get_instructions(code)]
-    places = [place for place, name in enumerate(names) if name == "YIELD_VALUE"]
-    return "SEND" not in names and all(
-        names[place + 1 : place + 3] == ["RESUME", "POP_TOP"] for place in places
+    names = [each.name for each in operations(code)]
+    places = [place for place, name in enumerate(names) if name == "yield_value"]
+    return "send" not in names and all(
+        names[place + 1 : place + 3] == ["resume", "pop_top"] for place in places
     )
 
 
@@ -304,7 +304,7 @@ class _Reading:
     def _leave_loops(self, taken: Taken, at: Any) -> None:
         """Where the function returns from within them. Variables that it closes over live on."""
         code = self.nodes[taken.function][4].__code__
-        returns = len(code.co_code) // UNIT - 1
+        returns = operations(code)[-1].unit
         current: dict[str, int] = {}
         for begin, (_, _, operands, keywords, *_) in reversed(self.open):
             half = len(keywords)

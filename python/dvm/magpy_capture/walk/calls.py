@@ -324,10 +324,22 @@ class Calls(WalkPart):
             made = self.program.step("call", self.program.constant(sys.exc_info), [], ())
             self.program.guard_is(self.program.step("item", made, 1), None)
             return Sequence([Literal(None)] * 3)
+        return Sequence([Literal(kind), self._raised(exception), Hidden("a traceback")])
+
+    @means(sys.exception)
+    def handled_exception_alone(self, *, seen: Any) -> Abstract:
+        """The same without its class and traceback."""
+        if seen is None:
+            made = self.program.step("call", self.program.constant(sys.exception), [], ())
+            self.program.guard_is(made, None)
+            return Literal(None)
+        return self._raised(seen)
+
+    def _raised(self, exception: BaseException) -> Raised:
         for value in self.recorded.values.values():
             if isinstance(value, Raised) and value.object is exception:
-                return Sequence([Literal(kind), value, Hidden("a traceback")])
-        raise refuse(reasons.HANDLING, classes.name_of(kind))
+                return value
+        raise refuse(reasons.HANDLING, classes.name_of(type(exception)))
 
     # ---- objects
 

@@ -39,6 +39,8 @@ from dvm.magpy_capture.values import (
     resolve,
 )
 
+#: From then on NumPy warns where a shape is set.
+SHAPE_IS_DEPRECATED = np.lib.NumpyVersion(np.__version__) >= "2.5.0"
 #: Flags that depend on who owns the memory, under all of their names.
 OWNERSHIP = frozenset({"owndata", "num", "O", "OWNDATA"})
 
@@ -195,6 +197,8 @@ class ArrayAttributes(NumpyPart):
 
     def set_shape(self, x: Tensor, shape: Abstract) -> None:
         """`x.shape = shape` of an array that the program made, and nothing else knows."""
+        if SHAPE_IS_DEPRECATED:
+            raise refuse(reasons.SETTING_ATTRIBUTE, "shape", describe(x))
         made = x.base is None and not x.storage.external and x.storage.host < 0
         simple = x.contiguous and x.maybe is None and x.order == tuple(range(x.rank))
         if not made or not simple or x.is_scalar or x.storage.viewed or x.leaving is not None:

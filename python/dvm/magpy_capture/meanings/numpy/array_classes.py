@@ -8,7 +8,6 @@ NumPy, where the recorder does not see it.
 
 from __future__ import annotations
 
-import dis
 import types
 from typing import Any
 
@@ -20,6 +19,7 @@ from dvm.magpy_capture.meanings.numpy.layer import NumpyPart
 from dvm.magpy_capture.meanings.numpy.masked import masked_classes
 from dvm.magpy_capture.path.program import describe
 from dvm.magpy_capture.path.spec import refuse
+from dvm.magpy_capture.recording.operations import operations
 from dvm.magpy_capture.values import Abstract, Host, Literal, Size, resolve
 from dvm.magpy_capture.values.kinds import MISSING, PURE_TYPES, class_attribute
 
@@ -29,8 +29,8 @@ BARE_MEMORY: tuple[type, ...] = (np.ndarray, np.matrix, np.recarray)
 NO_CODE = frozenset({"__module__", "__doc__", "__dict__", "__weakref__", "__slots__", "__new__"})
 #: What a finalizer consists of that hands attributes on from array to array.
 HANDING_ON = frozenset(
-    "RESUME LOAD_FAST LOAD_CONST LOAD_GLOBAL PRECALL CALL STORE_ATTR RETURN_VALUE POP_TOP NOP "
-    "POP_JUMP_FORWARD_IF_NOT_NONE POP_JUMP_FORWARD_IF_NONE".split()
+    "nothing resume load_fast load_const push_null load_global load_global_under_null call "
+    "store_attr return_value pop_top pop_jump_if_not_none pop_jump_if_none".split()
 )
 
 
@@ -73,9 +73,9 @@ class ArrayClasses(NumpyPart):
 
     def _hands_on(self, function: Any) -> bool:
         code, scope = function.__code__, function.__globals__
-        steps = list(dis.get_instructions(code))
-        names = {step.argval for step in steps if step.opname == "LOAD_GLOBAL"}
-        if not names <= {"getattr"} or not {step.opname for step in steps} <= HANDING_ON:
+        steps = operations(code)
+        names = {step.value for step in steps if step.name.startswith("load_global")}
+        if not names <= {"getattr"} or not {step.name for step in steps} <= HANDING_ON:
             return False
         if "getattr" in scope or function.__builtins__.get("getattr") is not getattr:
             return False

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import builtins
 import cmath
-import dis
 import functools
 import gc
 import math
@@ -18,16 +17,17 @@ from typing import Any
 import numpy as np
 
 from dvm.magpy_capture.libraries import ELEMENTWISE, is_scalar
+from dvm.magpy_capture.recording.operations import operations
 
 #: Instructions that leave alone all but the function's own variables.
 LOCAL = frozenset(
-    "RESUME PRECALL CALL KW_NAMES PUSH_NULL POP_TOP RETURN_VALUE COPY SWAP NOP CACHE EXTENDED_ARG "
-    "LOAD_CONST LOAD_FAST STORE_FAST DELETE_FAST LOAD_GLOBAL LOAD_DEREF LOAD_CLASSDEREF "
-    "COPY_FREE_VARS LOAD_ATTR LOAD_METHOD BINARY_OP BINARY_SUBSCR STORE_SUBSCR COMPARE_OP IS_OP "
-    "CONTAINS_OP UNARY_NEGATIVE UNARY_POSITIVE UNARY_NOT UNARY_INVERT BUILD_TUPLE BUILD_LIST "
-    "LIST_EXTEND UNPACK_SEQUENCE FORMAT_VALUE BUILD_STRING GET_ITER FOR_ITER JUMP_FORWARD "
-    "JUMP_BACKWARD JUMP_IF_TRUE_OR_POP JUMP_IF_FALSE_OR_POP RAISE_VARARGS "
-    "LOAD_ASSERTION_ERROR".split()
+    "nothing resume call call_kw kw_names push_null pop_top return_value copy swap load_const "
+    "load_fast store_fast delete_fast load_global load_global_under_null load_deref load_attr "
+    "load_method binary subscript store_subscript slice store_slice compare compare_truth to_bool "
+    "is contains unary_negative unary_positive unary_not unary_invert build_tuple build_list "
+    "list_extend unpack_sequence format convert build_string get_iter for_iter jump_forward "
+    "jump_backward jump_if_true_or_pop jump_if_false_or_pop raise_varargs "
+    "load_assertion_error".split()
 )
 #: Builtins that give a value, and keep and change nothing.
 BUILTINS = frozenset(
@@ -112,12 +112,12 @@ def names_of(code: types.CodeType) -> Names | None:
     """The names from outside that a code reads, with attributes; None if it does more than that."""
     found: list[list[str]] = []
     reads = False  # whether the instruction before has read a name from outside
-    for each in dis.get_instructions(code):
-        if each.opname not in LOCAL and not each.opname.startswith("POP_JUMP_"):
+    for each in operations(code):
+        if each.name not in LOCAL and not each.name.startswith("pop_jump_"):
             return None
-        if each.opname == "LOAD_GLOBAL":
-            found.append([each.argval])
-        elif reads and each.opname in ("LOAD_ATTR", "LOAD_METHOD"):
-            found[-1].append(each.argval)
-        reads = each.opname == "LOAD_GLOBAL" or (reads and each.opname == "LOAD_ATTR")
+        if each.name.startswith("load_global"):
+            found.append([each.value])
+        elif reads and each.name in ("load_attr", "load_method"):
+            found[-1].append(each.value)
+        reads = each.name.startswith("load_global") or (reads and each.name == "load_attr")
     return tuple(map(tuple, found))

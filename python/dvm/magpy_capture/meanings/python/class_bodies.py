@@ -8,20 +8,16 @@ that does more is refused.
 from __future__ import annotations
 
 import dataclasses
-import dis
 import types
 from collections.abc import Callable
 from typing import Any
 
 from dvm import reasons
 from dvm.magpy_capture.path.spec import refuse
+from dvm.magpy_capture.recording.operations import operations
 
-#: Instructions that leave nothing behind.
-IDLE = frozenset(
-    "RESUME PRECALL NOP CACHE MAKE_CELL COPY_FREE_VARS SETUP_ANNOTATIONS KW_NAMES".split()
-)
-#: Those of which what the argument stands for matters, not its number.
-NAMING = frozenset("LOAD_CONST LOAD_NAME LOAD_ATTR STORE_NAME".split())
+#: Operations that leave nothing behind.
+IDLE = frozenset({"nothing", "resume", "make_cell", "setup_annotations", "kw_names"})
 #: What a body may call: it makes an object, and runs no code of the program's.
 MAKERS: tuple[Any, ...] = (property, staticmethod, classmethod, dataclasses.field)
 #: Which types may be subscripted: `list[int]` in an annotation.
@@ -57,14 +53,14 @@ class ClassBody:
         Raises:
             NotCapturable: if it does more than that.
         """
-        for instruction in dis.get_instructions(self.function.__code__):
-            if instruction.opname == "RETURN_VALUE":
+        for each in operations(self.function.__code__):
+            if each.name == "return_value":
                 break
-            if instruction.opname not in IDLE:
-                step = getattr(self, f"on_{instruction.opname.lower()}", None)
+            if each.name not in IDLE:
+                step = getattr(self, f"on_{each.name}", None)
                 if step is None:
                     raise refuse(reasons.CLASS_DEFINITION)
-                step(instruction.argval if instruction.opname in NAMING else instruction.arg)
+                step(each.value)
         return {name for name, value in self.names.items() if value is MADE or value is PROPERTY}
 
     def _pop(self, count: int) -> list[Any]:
@@ -107,29 +103,40 @@ class ClassBody:
     def on_build_const_key_map(self, count: int) -> None:
         self.on_build_tuple(count + 1)
 
-    def on_binary_subscr(self, _: Any) -> None:
+    def on_subscript(self, _: Any) -> None:
         owner, _ = self._pop(2)
         if not any(owner is each for each in GENERIC):
             raise refuse(reasons.CLASS_DEFINITION)
         self.stack.append(MADE)
 
-    def on_store_subscr(self, _: Any) -> None:
+    def on_store_subscript(self, _: Any) -> None:
         _, container, _ = self._pop(3)
         if container is not ANNOTATIONS:
             raise refuse(reasons.CLASS_DEFINITION)
 
     def on_make_function(self, flags: int) -> None:
         """Of the defaults, none may be made anew on each call."""
-        parts = self._pop(flags.bit_count() + 1)
-        defaults = parts[: (flags & DEFAULTS).bit_count()]
-        if any(part is PARTS for part in defaults):
-            raise refuse(reasons.CLASS_DEFINITION)
+        self._pop(1)
+        for flag in reversed([1 << i for i in range(4) if flags >> i & 1]):
+            self._check_part(flag, *self._pop(1))
         self.stack.append(MADE)
 
+    def on_set_function_attribute(self, flag: int) -> None:
+        part, function = self._pop(2)
+        self._check_part(flag, part)
+        self.stack.append(function)
+
+    def _check_part(self, flag: int, part: Any) -> None:
+        if flag & DEFAULTS and part is PARTS:
+            raise refuse(reasons.CLASS_DEFINITION)
+
+    def on_call_kw(self, count: int) -> None:
+        self._pop(1)
+        self.on_call(count)
+
     def on_call(self, count: int) -> None:
-        """NULL, callee, arguments; or as a decorator is called: callee, argument."""
-        first, second, *given = self._pop(count + 2)
-        callee = second if first is NULL else first
+        """The callee beside NULL, then arguments; or as a decorator is called: both at once."""
+        callee, *given = (part for part in self._pop(count + 2) if part is not NULL)
         if not any(callee is maker for maker in MAKERS) or any(part is PARTS for part in given):
             raise refuse(reasons.CLASS_DEFINITION)
         self.stack.append(PROPERTY if callee is property else MADE)

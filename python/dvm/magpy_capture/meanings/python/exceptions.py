@@ -177,7 +177,7 @@ class Exceptions(PythonPart):
         """`hasattr(base, name)`, which no code of the user's answers."""
         if name in base.attributes:
             return True
-        plain = vars(BaseException)["__getattribute__"]
+        plain = class_attribute(BaseException, "__getattribute__")
         for hook, wanted in (("__getattribute__", plain), ("__getattr__", MISSING)):
             if class_attribute(base.cls, hook) is not wanted:
                 raise refuse(reasons.HASATTR, describe(base))
@@ -194,7 +194,7 @@ class Exceptions(PythonPart):
     def set_attribute(self, base: Raised, name: str, value: Abstract) -> None:
         found = class_attribute(base.cls, name)
         setter = class_attribute(base.cls, "__setattr__")
-        if setter is not vars(BaseException)["__setattr__"]:
+        if setter is not class_attribute(BaseException, "__setattr__"):
             raise refuse(reasons.SETTING_ATTRIBUTE, name, describe(base))
         self.instances.guard_class(base.cls, "__setattr__", setter)
         self.instances.guard_class(base.cls, name, found)
@@ -224,7 +224,7 @@ class Exceptions(PythonPart):
                 self.program.step("getattr", base.register, name, key=key), seen
             )
         getter = class_attribute(base.cls, "__getattribute__")
-        is_plain = getter is vars(BaseException)["__getattribute__"]
+        is_plain = getter is class_attribute(BaseException, "__getattribute__")
         found = class_attribute(base.cls, name)
         if name == "args" or not is_plain or not base.made:
             raise refuse(reasons.ATTRIBUTE_OF, name, describe(base))

@@ -1,0 +1,110 @@
+#include "capture/cpython/code_table.h"
+#include "opcode.h"
+
+namespace dvm::capture {
+
+extern const bool kCalleeIsBelow = false;
+
+namespace {
+
+Meaning jump(Op op, int relative) { return {.first = {op}, .jumps = true, .relative = relative}; }
+Meaning end(Op op, int oparg = 0) { return {.first = {op, oparg}, .falls_through = false}; }
+
+Op op_of(int opcode) {
+  switch (opcode) {
+    case PRECALL:
+    case MAKE_CELL:
+      return Op::nothing;
+    case LOAD_ASSERTION_ERROR:
+      return Op::load_assertion_error;
+    case LOAD_CLOSURE:
+      return Op::load_closure;
+    case LOAD_ATTR:
+      return Op::load_attr;
+    case LOAD_METHOD:
+      return Op::load_method;
+    case BINARY_SUBSCR:
+      return Op::subscript;
+    case UNARY_POSITIVE:
+      return Op::unary_positive;
+    case COMPARE_OP:
+      return Op::compare;
+    case BUILD_CONST_KEY_MAP:
+      return Op::build_const_key_map;
+    case LIST_TO_TUPLE:
+      return Op::list_to_tuple;
+    case FORMAT_VALUE:
+      return Op::format;
+    case KW_NAMES:
+      return Op::kw_names;
+    case CALL_FUNCTION_EX:
+      return Op::call_function_ex;
+    case MAKE_FUNCTION:
+      return Op::make_function;
+    case BEFORE_WITH:
+      return Op::before_with;
+    case BEFORE_ASYNC_WITH:
+    case ASYNC_GEN_WRAP:
+      return Op::asynchronous;
+    case PREP_RERAISE_STAR:
+      return Op::exception_group;
+    case LOAD_CLASSDEREF:
+    case IMPORT_STAR:
+    case PRINT_EXPR:
+      return Op::outside_a_function;
+    default:
+      return common_op(opcode);
+  }
+}
+
+}  // namespace
+
+Meaning meaning_of(int opcode, int oparg) {
+  switch (opcode) {
+    case LOAD_GLOBAL: {
+      const Operation load = {Op::load_global, oparg >> 1};
+      if (oparg & 1) return {.first = {Op::push_null}, .then = load};
+      return {.first = load};
+    }
+    case RETURN_VALUE:
+      return end(Op::return_value);
+    case RAISE_VARARGS:
+      return end(Op::raise_varargs, oparg);
+    case RERAISE:
+      return end(Op::reraise, oparg);
+    case JUMP_FORWARD:
+      return {{Op::jump_forward}, {}, true, oparg, false};
+    case JUMP_BACKWARD:
+      return {{Op::jump_backward}, {}, true, -oparg, false};
+    case JUMP_BACKWARD_NO_INTERRUPT:
+      return {{Op::nothing}, {}, true, -oparg, false};
+    case FOR_ITER:
+      return jump(Op::for_iter, oparg);
+    case SEND:
+      return jump(Op::send, oparg);
+    case JUMP_IF_FALSE_OR_POP:
+      return jump(Op::jump_if_false_or_pop, oparg);
+    case JUMP_IF_TRUE_OR_POP:
+      return jump(Op::jump_if_true_or_pop, oparg);
+    case POP_JUMP_FORWARD_IF_FALSE:
+      return jump(Op::pop_jump_if_false, oparg);
+    case POP_JUMP_FORWARD_IF_TRUE:
+      return jump(Op::pop_jump_if_true, oparg);
+    case POP_JUMP_FORWARD_IF_NONE:
+      return jump(Op::pop_jump_if_none, oparg);
+    case POP_JUMP_FORWARD_IF_NOT_NONE:
+      return jump(Op::pop_jump_if_not_none, oparg);
+    case POP_JUMP_BACKWARD_IF_FALSE:
+      return jump(Op::pop_jump_if_false, -oparg);
+    case POP_JUMP_BACKWARD_IF_TRUE:
+      return jump(Op::pop_jump_if_true, -oparg);
+    case POP_JUMP_BACKWARD_IF_NONE:
+      return jump(Op::pop_jump_if_none, -oparg);
+    case POP_JUMP_BACKWARD_IF_NOT_NONE:
+      return jump(Op::pop_jump_if_not_none, -oparg);
+    default:
+      return {.first = {op_of(opcode), oparg}};
+  }
+}
+
+}  // namespace dvm::capture
