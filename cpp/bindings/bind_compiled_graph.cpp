@@ -16,6 +16,7 @@
 #include "core/error.h"
 #include "core/file/saved_graph.h"
 #include "core/graph/infer.h"
+#include "driver/added_passes.h"
 #include "driver/saved.h"
 #include "runtime/execute/calls.h"
 
@@ -82,6 +83,13 @@ std::vector<core::SavedCheck> saved(const Checks& checks) {
   return all;
 }
 
+bool runs_bodies(const core::Graph& graph) {
+  for (core::Value v = 0; v < graph.size(); ++v) {
+    if (core::has_bodies(graph.node(v).op)) return true;
+  }
+  return false;
+}
+
 class GraphFunction {
  public:
   GraphFunction(core::Module module, driver::Options options,
@@ -111,9 +119,18 @@ class GraphFunction {
   py::list arguments() const { return types_of(module_.main.inputs()); }
   py::list results() const { return types_of(module_.main.outputs); }
 
+  // With what passes make of it, all of which come before dvm's own.
   void save(const std::string& path, core::SavedSettings settings) const {
+    core::Module written = module_;
+    if (options_.passes) {
+      if (!module_.is_graph() || runs_bodies(module_.main)) {
+        core::fail(core::ErrorCode::unsupported,
+                   "a file does not have what passes make of loops, branches and functions");
+      }
+      written.main = driver::run_first(*options_.passes, std::move(written.main));
+    }
     const py::gil_scoped_release released;
-    core::save_graph(path, module_, settings);
+    core::save_graph(path, written, settings);
   }
 
   py::dict types() const { return classes_.by_name(); }

@@ -51,12 +51,12 @@ int append(Pattern& pattern, PatternTerm term) {
 
 py::dict attributes(const Graph& g, Value v);
 
-// Op, attributes, dtype and sizes.
-py::tuple described(const Graph& g, Value v) {
+// Op and attributes of a node, dtype and sizes of what is replaced there.
+py::tuple described(const Graph& g, Value v, const core::Type& type) {
   py::list shape;
-  for (const core::Dim dim : g.type(v).shape) shape.append(py::cast(PyDim{g.shared_dims(), dim}));
+  for (const core::Dim dim : type.shape) shape.append(py::cast(PyDim{g.shared_dims(), dim}));
   return py::make_tuple(std::string(core::info(g.node(v).op).name), attributes(g, v),
-                        std::string(core::to_string(g.type(v).dtype)), shape);
+                        std::string(core::to_string(type.dtype)), shape);
 }
 
 // `replace` is called with the new Graph, the index of the pattern, its variables, operands, the
@@ -71,8 +71,9 @@ py::tuple rewrite(const Graph& graph, const std::vector<Pattern>& patterns,
                             const core::Site& site) -> std::optional<std::vector<Value>> {
     // Python owns the Graph while it is being written to.
     py::object lent = py::cast(std::exchange(made, Graph(graph.shared_dims())));
-    const py::object values = replace(lent, site.pattern, site.variables, site.operands,
-                                      location_of(site.loc), described(old, site.root));
+    const py::object values =
+        replace(lent, site.pattern, site.variables, site.operands, location_of(site.loc),
+                described(old, site.root, site.types[0]));
     made = std::exchange(lent.cast<Graph&>(), Graph(graph.shared_dims()));
     const bool declines = values.is_none();
     decisions.append(py::make_tuple("%" + std::to_string(site.root), declines ? "no" : "yes",
@@ -229,6 +230,19 @@ void bind_passes(py::module_& module) {
                                .operands = std::move(operands),
                                .axes = std::move(axes)});
            })
+      .def("chain",
+           [](Pattern& p, const std::string& op, std::vector<int> operands,
+              const std::vector<bool>& inverse, bool is_negative) {
+             uint32_t bits = 0;
+             for (size_t k = 0; k < std::min(inverse.size(), kMostOperands); ++k) {
+               bits |= static_cast<uint32_t>(inverse[k]) << k;
+             }
+             return append(p, {.kind = Kind::op,
+                               .op = op_of(op),
+                               .operands = std::move(operands),
+                               .inverse = bits,
+                               .is_negative = is_negative});
+           })
       .def("any_operands",
            [](Pattern& p, const std::string& op) {
              return append(p, {.kind = Kind::any_operands, .op = op_of(op)});
@@ -258,6 +272,9 @@ void bind_passes(py::module_& module) {
         py::make_tuple(std::string(pass.name), pass.is_needed, std::string(pass.synopsis)));
   }
   module.attr("graph_pass_table") = passes;
+  py::list ops;
+  for (const core::OpInfo& op : core::all_ops()) ops.append(std::string(op.name));
+  module.attr("op_names") = ops;
   module.def("rewrite", &rewrite, py::arg("graph"), py::arg("patterns"), py::arg("replace"),
              py::arg("again") = false);
   // What passes read of a Graph.

@@ -86,17 +86,20 @@ class CompiledGraph:
         inputs, results: names for the command line, one each; those of the file it was loaded from
             when None, or x0, x1 ... and y0, y1 ...
 
+        The file has what passes made of the graph, and is loaded without them.
+
         The same graph gives the same bytes. A file that is there is replaced once all is written.
         Functions that the graph calls are not saved: whoever loads it gives them.
 
         Raises OSError where the file cannot be written, UnsupportedError for names that are too
-        few, too many or not unique, and for a graph with passes, which a file does not have.
+        few, too many or not unique, and for passes that come behind dvm's own, or that change
+        loops, branches or functions.
         """
-        if self._passes is not None:
+        if self._passes is not None and not self._passes.are_first:
             raise errors.make(
                 "unsupported",
-                f"a file does not have {self._passes!r}",
-                "save the graph without passes, and give them to dvm.load",
+                f"a file does not have {self._passes!r}, some of which come behind passes of dvm's",
+                "save the graph without these, and give them to dvm.load",
             )
         named = self._names
         self._compiled.save(

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <bit>
-#include <cmath>
 
 #include "core/passes/passes.h"
 #include "core/rewrite/laws.h"
+#include "core/rewrite/numbers.h"
 #include "core/rewrite/shapes.h"
 
 namespace dvm::core {
@@ -14,15 +14,6 @@ namespace {
 
 // Ways that are tried at one root; few patterns have a hundred.
 constexpr int kMostSteps = 20000;
-
-Scalar as_constant(DType dtype, double number) {
-  return round_to(dtype, is_floating(dtype) ? Scalar::of_float(number)
-                                            : Scalar::of_int(static_cast<int64_t>(number)));
-}
-
-double as_number(DType dtype, Scalar value) {
-  return is_floating(dtype) ? value.as_float() : static_cast<double>(value.as_int());
-}
 
 std::string named(const Graph& graph, Value v) {
   return "%" + std::to_string(v) + " = " + std::string(info(graph.node(v).op).name);
@@ -33,7 +24,7 @@ std::string named(const Graph& graph, Value v) {
 Matcher::Matcher(const Graph& graph)
     : graph_(graph), users_(graph), numbers_(value_numbers(graph)) {}
 
-std::optional<Match> Matcher::match(const Pattern& pattern, Value root, Miss& miss) {
+void Matcher::begin(const Pattern& pattern, Value root, Miss& miss) {
   pattern_ = &pattern;
   miss_ = &miss;
   root_ = root;
@@ -41,16 +32,28 @@ std::optional<Match> Matcher::match(const Pattern& pattern, Value root, Miss& mi
   found_.assign(pattern.terms.size(), -1);
   variables_.assign(static_cast<size_t>(pattern.variables), -1);
   inside_.clear();
-  const Goal goal{pattern.roots[0], 0, root, nullptr};
-  if (!solve_at(goal, root)) return std::nullopt;
+  counts_.clear();
+  branches_.clear();
+  takes_sign_ = false;
+}
+
+Match Matcher::found() const {
   Match match{0, {}, variables_, {}, inside_};
-  if (term(pattern.roots[0]).kind == PatternTerm::Kind::any_operands) {
-    match.operands = node(root).inputs;
-  }
-  for (const int index : pattern.roots) match.roots.push_back(found_[static_cast<size_t>(index)]);
+  for (const int index : pattern_->roots) match.roots.push_back(found_[static_cast<size_t>(index)]);
   std::ranges::sort(match.inside);
   const auto repeated = std::ranges::unique(match.inside);
   match.inside.erase(repeated.begin(), repeated.end());
+  return match;
+}
+
+std::optional<Match> Matcher::match(const Pattern& pattern, Value root, Miss& miss) {
+  begin(pattern, root, miss);
+  const Goal goal{pattern.roots[0], 0, root, nullptr};
+  if (!solve_at(goal, root)) return std::nullopt;
+  Match match = found();
+  if (term(pattern.roots[0]).kind == PatternTerm::Kind::any_operands) {
+    match.operands = node(root).inputs;
+  }
   return match;
 }
 
@@ -62,33 +65,34 @@ bool Matcher::miss(Value at, const char* rule, const std::string& reason) {
 bool Matcher::solve(const Goal* goal) {
   if (goal == nullptr) return next_root();
   if (++steps_ > kMostSteps) return miss(root_, "too-many-ways", "the pattern has too many ways");
-  if (goal->subset != 0) {
-    if (std::has_single_bit(goal->subset)) {
-      const int operand =
-          term(goal->term).operands[static_cast<size_t>(std::countr_zero(goal->subset))];
-      const Goal one{operand, 0, goal->value, goal->then};
-      return solve(&one);
-    }
-    return solve_node(*goal);
+  if (goal->value == kAmongBranches) return solve_among_branches(*goal);
+  if (goal->subset == 0) return solve_term(*goal);
+  if (goal->times > 1) {
+    return solve_factors(*goal, {goal->value}, {goal->value, {}, goal->times - 1});
   }
-  switch (term(goal->term).kind) {
-    case PatternTerm::Kind::variable:
-    case PatternTerm::Kind::any_number:
-      return solve_variable(*goal);
-    case PatternTerm::Kind::number:
-      return solve_number(*goal);
-    case PatternTerm::Kind::count:
-      return solve_count(*goal);
-    default:
-      return solve_node(*goal);
-  }
+  if (!std::has_single_bit(goal->subset)) return solve_node(*goal);
+  const auto operand = static_cast<uint32_t>(std::countr_zero(goal->subset));
+  const PatternTerm& chain = term(goal->term);
+  const Goal one{chain.operands[operand], 0, goal->value, goal->then,
+                 goal->sign * sign_of_operand(chain, operand)};
+  return solve(&one);
+}
+
+bool Matcher::solve_term(const Goal& goal) {
+  const PatternTerm& wanted = term(goal.term);
+  if (wanted.kind == PatternTerm::Kind::count) return solve_count(goal);
+  if (wanted.kind == PatternTerm::Kind::number) return solve_number(goal);
+  if (!goal.sign.is_plain()) return solve_without_sign(goal);
+  const bool is_variable =
+      wanted.kind == PatternTerm::Kind::variable || wanted.kind == PatternTerm::Kind::any_number;
+  return is_variable ? solve_variable(goal) : solve_node(goal);
 }
 
 bool Matcher::solve_variable(const Goal& goal) {
   const PatternTerm& variable = term(goal.term);
   Value v = before_broadcasts(graph_, goal.value);
   if (variable.kind == PatternTerm::Kind::any_number) {
-    const std::optional<Value> known = constant(v);
+    const std::optional<Value> known = constant_behind(graph_, v);
     if (!known) return miss(v, "no-number", named(graph_, v) + " is no constant");
     v = *known;
   }
@@ -109,49 +113,50 @@ bool Matcher::solve_variable(const Goal& goal) {
 
 bool Matcher::solve_number(const Goal& goal) {
   const PatternTerm& number = term(goal.term);
-  const std::optional<Value> known = constant(goal.value);
+  const std::optional<Value> known = constant_behind(graph_, goal.value);
   if (!known) {
+    if (solve_without_sign(goal)) return true;
     return miss(goal.value, "no-number", named(graph_, goal.value) + " is no constant");
   }
-  const DType dtype = graph_.type(*known).dtype;
-  const Scalar value = node(*known).attrs.value;
-  const double seen = as_number(dtype, value);
-  const bool fits =
-      number.tolerance > 0
-          ? std::fabs(seen - number.number) <= number.tolerance * std::fabs(number.number)
-          // A zero has a sign, which operations may look at.
-          : (seen == number.number && std::signbit(seen) == std::signbit(number.number)) ||
-                (is_floating(dtype) && value == as_constant(dtype, number.number));
-  if (!fits) {
-    return miss(
-        goal.value, "other-number",
-        "the constant is " + std::to_string(seen) + ", not " + std::to_string(number.number));
+  if (!stands_for(node(*known), number, goal.sign)) {
+    return miss(goal.value, "other-number",
+                "the constant is " + std::to_string(*number_behind(graph_, *known)) + ", not " +
+                    std::to_string(number.number));
   }
   return solve(goal.then);
 }
 
+// What it counts may be yet to come.
 bool Matcher::solve_count(const Goal& goal) {
-  const Value reduction = found_[static_cast<size_t>(term(goal.term).operands[0])];
-  if (reduction < 0) return false;
-  Dim count = graph_.dims().constant(1);
-  for (const int axis : node(reduction).attrs.axes) {
-    count = count * graph_.type(node(reduction).inputs[0]).shape[static_cast<size_t>(axis)];
+  counts_.push_back(goal);
+  if (solve(goal.then)) return true;
+  counts_.pop_back();
+  return false;
+}
+
+bool Matcher::has_counts() {
+  for (const Goal& goal : counts_) {
+    const Value reduction = found_[static_cast<size_t>(term(goal.term).operands[0])];
+    if (reduction < 0) return false;
+    Dim count = graph_.dims().constant(1);
+    for (const int axis : node(reduction).attrs.axes) {
+      count = count * graph_.type(node(reduction).inputs[0]).shape[static_cast<size_t>(axis)];
+    }
+    Value v = goal.value;
+    while (node(v).op == Op::broadcast || node(v).op == Op::cast) v = node(v).inputs[0];
+    const std::optional<int64_t> known = count.as_constant();
+    const PatternTerm number{.number = static_cast<double>(known.value_or(0))};
+    const Node& seen = node(v);
+    const bool fits = seen.op == Op::dim
+                          ? seen.attrs.size == count && goal.sign.is_plain()
+                          : seen.op == Op::constant && known && stands_for(seen, number, goal.sign);
+    if (!fits) {
+      return miss(
+          goal.value, "other-count",
+          named(graph_, v) + " is not the number of elements of %" + std::to_string(reduction));
+    }
   }
-  Value v = goal.value;
-  while (node(v).op == Op::broadcast || node(v).op == Op::cast) v = node(v).inputs[0];
-  const Node& seen = node(v);
-  const bool fits =
-      seen.op == Op::dim
-          ? seen.attrs.size == count
-          : seen.op == Op::constant && count.as_constant() &&
-                seen.attrs.value ==
-                    as_constant(seen.type.dtype, static_cast<double>(*count.as_constant()));
-  if (!fits) {
-    return miss(
-        goal.value, "other-count",
-        named(graph_, v) + " is not the number of elements of %" + std::to_string(reduction));
-  }
-  return solve(goal.then);
+  return true;
 }
 
 std::optional<Value> Matcher::behind(Value v) const {
@@ -160,28 +165,6 @@ std::optional<Value> Matcher::behind(Value v) const {
                              (seen.op == Op::reshape && adds_or_drops_ones(graph_, seen)) ||
                              (seen.op == Op::cast && only_widens(graph_, seen));
   return looks_through ? std::optional(seen.inputs[0]) : std::nullopt;
-}
-
-std::optional<Value> Matcher::constant(Value v) const {
-  while (node(v).op == Op::broadcast || node(v).op == Op::cast || node(v).op == Op::reshape) {
-    v = node(v).inputs[0];
-  }
-  return node(v).op == Op::constant ? std::optional(v) : std::nullopt;
-}
-
-// At the value or, where that only has another shape, at what it is of.
-bool Matcher::solve_node(const Goal& goal) {
-  const size_t before = inside_.size();
-  for (Value v = goal.value;;) {
-    if (solve_at(goal, v)) return true;
-    inside_.resize(before);
-    const std::optional<Value> operand = behind(v);
-    if (!operand) return false;
-    for (Value outer = goal.value; outer != *operand; outer = node(outer).inputs[0]) {
-      inside_.push_back(outer);
-    }
-    v = *operand;
-  }
 }
 
 bool Matcher::solve_at(const Goal& goal, Value v) {
@@ -204,6 +187,7 @@ bool Matcher::solve_at(const Goal& goal, Value v) {
     found = was;
     return false;
   };
+  if (is_chain(wanted)) return attempt([&] { return solve_chain(goal, v); });
   const Node& seen = node(v);
   if (wanted.kind == PatternTerm::Kind::join) {
     return seen.op == Op::update && attempt([&] { return solve_join(goal, v); });
@@ -242,11 +226,6 @@ void Matcher::take_twin(Value known, Value twin) {
 bool Matcher::solve_operands(const Goal& goal, const Node& seen) {
   const PatternTerm& wanted = term(goal.term);
   const auto count = static_cast<uint32_t>(wanted.operands.size());
-  const bool is_chain = goal.subset != 0 ||
-                        (pattern_->associates && associates(wanted.op) && seen.inputs.size() == 2);
-  if (is_chain) {
-    return solve_chain(goal, goal.subset != 0 ? goal.subset : (1u << count) - 1, seen);
-  }
   if (count != seen.inputs.size()) return false;
   const auto in_order = [&](bool turned) {
     std::vector<Goal> goals(count);
@@ -259,84 +238,6 @@ bool Matcher::solve_operands(const Goal& goal, const Node& seen) {
     return solve(then);
   };
   return in_order(false) || (count == 2 && commutes(seen.op) && in_order(true));
-}
-
-// Some of the operands are in the node's first one, the others in its second.
-bool Matcher::solve_chain(const Goal& goal, uint32_t subset, const Node& seen) {
-  for (uint32_t first = (subset - 1) & subset; first != 0; first = (first - 1) & subset) {
-    const Goal second_goal{goal.term, subset & ~first, seen.inputs[1], goal.then};
-    const Goal first_goal{goal.term, first, seen.inputs[0], &second_goal};
-    if (solve(&first_goal)) return true;
-  }
-  return false;
-}
-
-// Updates of an empty array, one behind the other along the axis.
-bool Matcher::solve_join(const Goal& goal, Value v) {
-  const PatternTerm& wanted = term(goal.term);
-  const Shape& whole = graph_.type(v).shape;
-  const auto rank = static_cast<int>(whole.size());
-  const int axis = wanted.axes[0] < 0 ? wanted.axes[0] + rank : wanted.axes[0];
-  if (axis < 0 || axis >= rank) return false;
-  std::vector<const Node*> updates;
-  for (; node(v).op == Op::update; v = node(v).inputs[0]) {
-    updates.insert(updates.begin(), &node(v));
-    inside_.push_back(v);
-  }
-  if (node(v).op != Op::empty || updates.size() != wanted.operands.size()) {
-    return miss(v, "other-parts",
-                "an array of " + std::to_string(updates.size()) + " parts, not " +
-                    std::to_string(wanted.operands.size()));
-  }
-  inside_.push_back(v);
-  Dim at = graph_.dims().constant(0);
-  const Dim zero = at;
-  std::vector<Goal> goals(updates.size());
-  for (size_t k = 0; k < updates.size(); ++k) {
-    const Shape& part = graph_.type(updates[k]->inputs[1]).shape;
-    for (int d = 0; d < rank; ++d) {
-      const auto dim = static_cast<size_t>(d);
-      const bool fits = updates[k]->attrs.steps[dim] == 1 &&
-                        updates[k]->attrs.starts[dim] == (d == axis ? at : zero) &&
-                        (d == axis || part[dim] == whole[dim]);
-      if (!fits) return miss(v, "other-parts", "a part lies elsewhere, or is of another size");
-    }
-    at = at + part[static_cast<size_t>(axis)];
-    goals[k] = {wanted.operands[k], 0, updates[k]->inputs[1],
-                k + 1 < updates.size() ? &goals[k + 1] : goal.then};
-  }
-  if (at != whole[static_cast<size_t>(axis)]) {
-    return miss(v, "other-parts", "the parts are not all of the array");
-  }
-  return solve(goals.data());
-}
-
-bool Matcher::has_axes(const PatternTerm& wanted, const Node& seen) const {
-  if (wanted.axes.empty()) return true;
-  const int rank = seen.inputs.empty() ? 0 : graph_.type(seen.inputs[0]).rank();
-  std::vector<int> axes;
-  for (const int axis : wanted.axes) axes.push_back(axis < 0 ? axis + rank : axis);
-  if (op_class(seen.op) == OpClass::reduce) std::ranges::sort(axes);
-  return axes == seen.attrs.axes;
-}
-
-bool Matcher::is_part(const PatternTerm& wanted, const Node& slice) const {
-  const Shape& whole = graph_.type(slice.inputs[0]).shape;
-  const auto rank = static_cast<int>(whole.size());
-  const int axis = wanted.axes[0] < 0 ? wanted.axes[0] + rank : wanted.axes[0];
-  if (axis < 0 || axis >= rank) return false;
-  for (int d = 0; d < rank; ++d) {
-    const auto dim = static_cast<size_t>(d);
-    if (slice.attrs.steps[dim] != 1) return false;
-    Dim start = graph_.dims().constant(0), size = whole[dim];
-    if (d == axis) {
-      const Dim each = floor_div(size, graph_.dims().constant(wanted.parts));
-      start = each * wanted.part;
-      size = wanted.part + 1 == wanted.parts ? size - start : each;
-    }
-    if (slice.attrs.starts[dim] != start || slice.type.shape[dim] != size) return false;
-  }
-  return true;
 }
 
 // The first root that has no node yet, among what is computed of the variables.
@@ -362,6 +263,7 @@ bool Matcher::next_root() {
 }
 
 bool Matcher::accept() {
+  if (!has_counts()) return false;
   // It would be a leaf and no leaf at once, of one shape here and another there.
   for (const Value v : variables_) {
     if (std::ranges::find(inside_, v) == inside_.end()) continue;

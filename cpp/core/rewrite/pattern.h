@@ -30,14 +30,17 @@ struct PatternTerm {
   double number = 0, tolerance = 0;  // relative; 0: the same element
   std::vector<int> axes = {};        // those from the end are negative; none: any
   int part = 0, parts = 0;
+  // Of a chain, one bit for each operand: whether a sum subtracts it, or a product divides by it.
+  uint32_t inverse = 0;
+  bool is_negative = false;  // a product times -1
 };
 
 struct Pattern {
   std::vector<PatternTerm> terms;
   std::vector<int> roots;  // the terms whose values are replaced
   int variables = 0;
-  // Whether chains of one op that associates match in whatever way they are put together: of more
-  // than two operands, then, which `terms` has as one list.
+  // Whether chains match in whatever way they are put together (core/rewrite/chains.h). `terms` has
+  // all operands of one as a list, and add and mul for differences, quotients and negatives.
   bool associates = false;
   // Whether what is within may be needed outside of a match, which sees to that itself then.
   bool may_be_needed = false;

@@ -45,6 +45,16 @@ class Checker {
     return known_[v] = compute(graph_.node(v));
   }
 
+  std::optional<Algebraic> of_all(const std::vector<Value>& values) {
+    std::vector<Algebraic> operands;
+    for (const Value v : values) {
+      const auto operand = of(v);
+      if (!operand) return std::nullopt;
+      operands.push_back(*operand);
+    }
+    return combined(operands);
+  }
+
  private:
   std::optional<Algebraic> compute(const Node& node) {
     std::vector<Algebraic> operands;
@@ -85,19 +95,10 @@ class Checker {
       } else if (!operand.aligned) {
         if (operand.shape != all.shape) return std::nullopt;
       } else {
-        all.shape = broadcast(all.shape, operand.shape);
+        all.shape = repeated(all.shape, operand.shape);
       }
     }
     return all;
-  }
-
-  static Shape broadcast(Shape a, Shape b) {
-    if (a.size() < b.size()) std::swap(a, b);
-    for (size_t d = 0; d < b.size(); ++d) {
-      Dim& dim = a[a.size() - b.size() + d];
-      if (dim != b[d]) dim = bcast(dim, b[d]);
-    }
-    return a;
   }
 
   const Graph& graph_;
@@ -114,6 +115,21 @@ bool adds_or_drops_ones(const Graph& graph, const Node& reshape) {
 bool only_widens(const Graph& graph, const Node& cast) {
   const DType from = graph.type(cast.inputs[0]).dtype, to = cast.type.dtype;
   return is_floating(from) && is_floating(to) && byte_size(from) < byte_size(to);
+}
+
+std::optional<Shape> shape_of_all(const Graph& graph, const std::vector<Value>& values,
+                                  const std::vector<Value>& inside) {
+  const auto all = Checker(graph, inside).of_all(values);
+  return all && all->aligned ? std::optional(all->shape) : std::nullopt;
+}
+
+Shape repeated(Shape a, Shape b) {
+  if (a.size() < b.size()) std::swap(a, b);
+  for (size_t d = 0; d < b.size(); ++d) {
+    Dim& dim = a[a.size() - b.size() + d];
+    if (dim != b[d]) dim = bcast(dim, b[d]);
+  }
+  return a;
 }
 
 bool means_the_same(const Graph& graph, Value root, const std::vector<Value>& inside) {

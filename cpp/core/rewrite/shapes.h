@@ -24,4 +24,12 @@ bool only_widens(const Graph& graph, const Node& cast);
 // match looks at, its variables and constants are not.
 bool means_the_same(const Graph& graph, Value root, const std::vector<Value>& inside);
 
+// The shape that the pattern's algebra gives what is computed of these values, elementwise, without
+// leading axes of size 1; none where their axes are no longer the program's.
+std::optional<Shape> shape_of_all(const Graph& graph, const std::vector<Value>& values,
+                                  const std::vector<Value>& inside);
+
+// The shape that NumPy repeats both to.
+Shape repeated(Shape a, Shape b);
+
 }  // namespace dvm::core

@@ -1,6 +1,7 @@
 """The command `dvm-atc`: from an ONNX model to one file that Python and C++ run.
 
     dvm-atc MODEL.onnx -o MODEL.dvm [--target cpu] [--dim batch=4] [--numerics strict]
+    dvm-atc MODEL.onnx -o MODEL.dvm --passes my_passes.py:GeluBySigmoid
     dvm-atc MODEL.onnx --mode check
     dvm-atc MODEL.onnx --mode info
 
@@ -10,13 +11,17 @@ Errors are one line on stderr and exit status 2.
 from __future__ import annotations
 
 import argparse
+import runpy
 import sys
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import dvm
 import dvm.onnx
+from dvm.passes import PassSet
+from dvm.passes.pass_set import line_of
 
 
 def parser() -> argparse.ArgumentParser:
@@ -41,6 +46,13 @@ def parser() -> argparse.ArgumentParser:
         metavar="NAME=SIZE",
         help="give a size that has a name this value; others stay open",
     )
+    top.add_argument(
+        "--passes",
+        action="append",
+        default=[],
+        metavar="FILE.py:NAME",
+        help="a pass of your own, or a list of some (docs/passes.md); the file has what they make",
+    )
     return top
 
 
@@ -59,6 +71,31 @@ def sizes_of(texts: Sequence[str]) -> dict[str, int]:
     return sizes
 
 
+def passes_of(texts: Sequence[str]) -> PassSet:
+    """What `my_passes.py:Name` and its like name: passes, and lists of passes."""
+    passes: list[Any] = []
+    for text in texts:
+        path, _, name = text.rpartition(":")
+        if not path.endswith(".py") or not name:
+            raise UsageError(f"--passes {text!r} names no pass: write FILE.py:NAME")
+        if not Path(path).is_file():
+            raise UsageError(f"--passes {text!r}: there is no file {path}")
+        try:
+            found = runpy.run_path(path)
+        except Exception as error:
+            what = f"{type(error).__name__}: {error}{line_of(error)}"
+            raise UsageError(f"{path} raises {what}") from error
+        if name not in found:
+            names = [known for known in found if not known.startswith("_")]
+            raise UsageError(f"{path} has no {name!r}; it has {', '.join(names)}")
+        given = found[name]
+        passes += given if isinstance(given, list | tuple) else [given]
+    try:
+        return PassSet(passes)
+    except TypeError as error:
+        raise UsageError(str(error)) from error
+
+
 def run(options: argparse.Namespace) -> list[str]:
     """Run the command; return the lines that it prints."""
     if options.mode == "build" and options.output is None:
@@ -69,6 +106,7 @@ def run(options: argparse.Namespace) -> list[str]:
         options.target,
         numerics=options.numerics,
         precision=options.precision,
+        passes=passes_of(options.passes),
         sizes=sizes_of(options.dim),
     )
     took = 1e3 * (time.perf_counter() - began)

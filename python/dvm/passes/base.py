@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
-from dvm import _dvm
+from dvm import _dvm, errors
 from dvm.building.builder import Builder, Size
-from dvm.passes.terms import Written, read
-from dvm.passes.values import Value
+from dvm.passes.terms import Written, read, written_at
+from dvm.passes.values import Value, node_for
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 _Location = tuple[str, int]
@@ -46,6 +46,12 @@ class ReplacementError(Exception):
         self.at = at
 
 
+def _missing(function: _F) -> _F:
+    """Mark a method that a class of the user's has to have."""
+    function._is_missing = True  # type: ignore[attr-defined]
+    return function
+
+
 class Pass:
     """What changes graphs before they are compiled.
 
@@ -53,12 +59,31 @@ class Pass:
     after: which pass of dvm's it comes behind, such as "cse"; none when empty: it sees the graph
         that the program wrote.
 
-    A pass must give the same graph for the same graph: it is run again for reports.
+    A pass must give the same graph for the same graph: it is run again for reports. A class that
+    others are derived from, and that has not all methods, says so: `class Of(Pass, base=True)`.
     """
 
     name: str | None = None
     after: str = ""
+    #: the method that a class has to have, and how its first line reads
+    _method: ClassVar[tuple[str, str]] = ("run", "def run(self, graph):")
 
+    def __init_subclass__(cls, base: bool = False, **more: Any) -> None:
+        super().__init_subclass__(**more)
+        if not base:
+            cls.check_methods()
+
+    @classmethod
+    def check_methods(cls) -> None:
+        """Refuse a class that lacks what it is there for."""
+        name, written = cls._method
+        if getattr(getattr(cls, name), "_is_missing", False):
+            raise TypeError(
+                f"the pass {cls.__name__} has no method {name!r}: write `{written}`, "
+                f"or `class {cls.__name__}(..., base=True)` if others are derived from it"
+            )
+
+    @_missing
     def run(self, graph: _dvm.Graph) -> _dvm.Graph:
         """Return the graph that takes the place of one, which stays as it is.
 
@@ -77,7 +102,7 @@ class Pass:
         return self.name or type(self).__name__
 
 
-class _Rewriting(Pass):
+class _Rewriting(Pass, base=True):
     """A pass that replaces parts of a graph, one by one.
 
     again: whether what a replacement made is looked at, too. Without, a pass comes to an end by
@@ -113,7 +138,7 @@ class _Rewriting(Pass):
                 if values is None:
                     return None
                 given = values if isinstance(values, tuple | list) else (values,)
-                return [_node(value, made) for value in given]
+                return [node_for(value, builder, dtype) for value in given]
             except Exception as error:
                 raise ReplacementError(at) from error
 
@@ -129,14 +154,6 @@ class _Site:
     result: Node
 
 
-def _node(value: Any, graph: _dvm.Graph) -> int:
-    if not isinstance(value, Value):
-        raise TypeError(f"a replacement is a value of the graph, not {value!r:.60}")
-    if value.graph is not graph:
-        raise ValueError(f"{value!r} is of another graph: a replacement keeps no values")
-    return value.node
-
-
 def pattern(function: _F) -> _F:
     """Mark a method of a PatternPass as a pattern: its parameters are the variables.
 
@@ -147,7 +164,7 @@ def pattern(function: _F) -> _F:
     return function
 
 
-class PatternPass(_Rewriting):
+class PatternPass(_Rewriting, base=True):
     """A pass that replaces what its patterns find.
 
     Every method marked `@dvm.passes.pattern`, or named `pattern`, is one; all have the replacement
@@ -159,6 +176,27 @@ class PatternPass(_Rewriting):
 
     _forms: list[tuple[Written, _dvm.Pattern]] | None = None  # once they are looked for
 
+    _method = ("replacement", "def replacement(self, x):")
+
+    @classmethod
+    def check_methods(cls) -> None:
+        """See Pass; there is at least one pattern, too."""
+        super().check_methods()
+        if not cls._pattern_names():
+            raise TypeError(
+                f"the pass {cls.__name__} has no pattern: write `def pattern(self, x):`, "
+                f"or `class {cls.__name__}(..., base=True)` if others are derived from it"
+            )
+
+    @classmethod
+    def _pattern_names(cls) -> list[str]:
+        """Methods that are patterns in the order in which they are written, a base's first."""
+        found: dict[str, Any] = {}
+        for each in reversed(cls.__mro__):
+            found.update(vars(each))
+        return [n for n, m in found.items() if n == "pattern" or hasattr(m, "_is_pattern")]
+
+    @_missing
     def replacement(self, *values: Any, **more: Any) -> Any:
         """Return what stands for the root, or a tuple for several; None: it stays as it is.
 
@@ -169,13 +207,7 @@ class PatternPass(_Rewriting):
 
     def _patterns(self) -> list[_dvm.Pattern]:
         if self._forms is None:
-            functions = [
-                getattr(self, name)
-                for name, member in _members(type(self))
-                if name == "pattern" or hasattr(member, "_is_pattern")
-            ]
-            if not functions:
-                raise TypeError(f"{type(self).__name__} has no pattern")
+            functions = [getattr(self, name) for name in self._pattern_names()]
             self._forms = [(w, form) for w in map(read, functions) for form in w.forms]
         return [form for _, form in self._forms]
 
@@ -189,18 +221,17 @@ class PatternPass(_Rewriting):
                 given[name] = _number_of(value) if name in written.numbers else value
         given.setdefault("result", site.result)
         parameters = inspect.signature(self.replacement).parameters.values()
+        for p in parameters:
+            is_wanted = p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY) and p.default is p.empty
+            if is_wanted and p.name not in given:
+                raise TypeError(
+                    f"replacement takes {p.name!r}, but the pattern has {', '.join(given)}"
+                    f"{written_at(self.replacement)}"
+                )
         if not any(p.kind is p.VAR_KEYWORD for p in parameters):
             names = {p.name for p in parameters}
             given = {name: value for name, value in given.items() if name in names}
         return self.replacement(**given)
-
-
-def _members(cls: type) -> Iterable[tuple[str, Any]]:
-    """Methods in the order in which they are written, those of a base first."""
-    found: dict[str, Any] = {}
-    for base in reversed(cls.__mro__):
-        found.update(vars(base))
-    return found.items()
 
 
 def _number_of(value: Value) -> float:
@@ -209,21 +240,34 @@ def _number_of(value: Value) -> float:
     return number
 
 
-class DecomposePass(_Rewriting):
+class DecomposePass(_Rewriting, base=True):
     """A pass that writes single ops as others.
 
-    ops: names of docs/ops.md.
+    ops: names of docs/ops.md, or one name.
     """
 
-    ops: tuple[str, ...] = ()
+    ops: str | Sequence[str] = ()
+    _method = ("decompose", "def decompose(self, node):")
 
+    @classmethod
+    def check_methods(cls) -> None:
+        """See Pass; ops have to be there, too."""
+        super().check_methods()
+        if isinstance(cls.ops, str | Sequence):  # and no property
+            _names_of(cls.ops)
+
+    @_missing
     def decompose(self, node: Node) -> Value | None:
         """Return what stands for a node; None: it stays as it is."""
         raise NotImplementedError
 
     def _patterns(self) -> list[_dvm.Pattern]:
+        if not self.ops:
+            raise TypeError(
+                f'the pass {self.title} has no ops: write `ops = "tanh"`, or a tuple of names'
+            )
         patterns = []
-        for op in self.ops:
+        for op in _names_of(self.ops):
             made = _dvm.Pattern(associates=False)
             made.roots = [made.any_operands(op)]
             patterns.append(made)
@@ -232,3 +276,12 @@ class DecomposePass(_Rewriting):
     def _replaced(self, builder: Builder, site: _Site) -> Any:
         operands = tuple(Value(builder, builder.wrap(node)) for node in site.operands)
         return self.decompose(site.result._replace(operands=operands))
+
+
+def _names_of(ops: str | Sequence[str]) -> Sequence[str]:
+    """What `ops` names; what there is not is an error."""
+    names = (ops,) if isinstance(ops, str) else ops
+    for name in names:
+        if name not in _dvm.op_names:
+            raise errors.unknown("unknown_name", "op", name, _dvm.op_names)
+    return names

@@ -10,7 +10,7 @@ from typing import Any
 from dvm import _dvm, errors, own_warnings
 from dvm.passes.base import NOWHERE, Note, Pass, ReplacementError
 
-_HERE = str(Path(__file__).parent)
+_OWN = str(Path(__file__).parents[1])
 
 
 class _RefusedError(Exception):
@@ -49,7 +49,7 @@ class _Runner:
 
     def _raised(self, done: Pass, error: BaseException, at: tuple[str, int]) -> _RefusedError:
         self.cause = error
-        what = f"the pass {done.title} raises {type(error).__name__}: {error}{_line_of(error)}"
+        what = f"the pass {done.title} raises {type(error).__name__}: {error}{line_of(error)}"
         return _RefusedError(what, at)
 
 
@@ -74,6 +74,11 @@ class PassSet:
         """What made the last pass fail, once."""
         cause, self._runner.cause = self._runner.cause, None
         return cause
+
+    @property
+    def are_first(self) -> bool:
+        """Whether all come before dvm's own, and none of these is off."""
+        return not self._off and not any(each.after for each in self._passes)
 
     def __iter__(self) -> Iterator[Pass]:
         return iter(self._passes)
@@ -125,6 +130,7 @@ def _made(given: Any) -> Pass:
         given = given()
     if not isinstance(given, Pass):
         raise TypeError(f"a pass is an instance of a class of dvm.passes, not {given!r:.60}")
+    given.check_methods()
     return given
 
 
@@ -132,11 +138,11 @@ def _warn(error: str) -> None:
     own_warnings.warn(f"{error} Calls run uncompiled.", 2)
 
 
-def _line_of(error: BaseException) -> str:
-    """Where in the pass it was raised."""
+def line_of(error: BaseException) -> str:
+    """Where in the pass it was raised, or what the pass called was."""
     frames = traceback.extract_tb(error.__traceback__)
-    own = [frame for frame in frames if not frame.filename.startswith(_HERE)]
-    return f" ({own[-1].filename}:{own[-1].lineno})" if own else ""
+    of_pass = [frame for frame in frames if not frame.filename.startswith(_OWN)]
+    return f" ({of_pass[-1].filename}:{of_pass[-1].lineno})" if of_pass else ""
 
 
 def _location(text: str) -> tuple[str, int]:

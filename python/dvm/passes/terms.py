@@ -9,12 +9,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from dvm import _dvm
+from dvm.passes.chains import Chain
 from dvm.passes.operands import Axes, Operand, axes_of
 
 #: what one pattern may be written as; each is looked for
 MOST_FORMS = 64
-#: whose operands may be put together in any way
-ASSOCIATIVE = frozenset({"add", "mul", "maximum", "minimum", "logical_and", "logical_or"})
+#: powers that are products
+_FACTORS = (2, 3, 4)
 
 
 @dataclass(frozen=True)
@@ -34,17 +35,14 @@ class Term(Operand):
         self.more = more
 
     def apply(self, op: str, *operands: Any) -> Term:
-        """See Operand; what is written in several ways is one of them."""
+        """See Operand; small powers are products."""
         given = tuple(map(term_of, operands))
-        made = Term("op", given, op=op)
-        if op == "div":
-            return made.either(*_products(*given))
-        if op == "sub" and given[1].kind != "number":
-            return made.either(Term("op", (given[0], Term("op", given[1:], op="neg")), op="add"))
-        if op == "sub" and isinstance(given[1].more["value"], int | float):
-            negated = term_of(-given[1].more["value"])
-            return made.either(Term("op", (given[0], negated), op="add"))
-        return made
+        exponent = 2 if op == "square" else 0
+        if op == "power" and given[1].kind == "number":
+            exponent = given[1].more["value"]
+        if exponent in _FACTORS:
+            return given[0] ** exponent
+        return Term("op", given, op=op)
 
     def reduce(self, op: str, axis: Axes) -> Term:
         """See Operand."""
@@ -83,14 +81,12 @@ class Term(Operand):
         return Term("op", (term_of(other), self), op="matmul")
 
     def __pow__(self, exponent: float) -> Term:
-        power = self.apply("power", self, exponent)
-        if exponent not in (2, 3, 4):
-            return power
+        if exponent not in _FACTORS:
+            return self.apply("power", self, exponent)
         product = self
         for _ in range(int(exponent) - 1):
             product = product * self
-        squares = [self.apply("square", self)] if exponent == 2 else []
-        return product.either(power, *squares)
+        return product
 
 
 def term_of(value: Any) -> Term:
@@ -99,26 +95,10 @@ def term_of(value: Any) -> Term:
         return value
     if isinstance(value, Near):
         return Term("number", value=value.value, tolerance=value.tolerance)
-    if isinstance(value, bool | int | float) or hasattr(value, "__float__"):
+    is_number = isinstance(value, bool | int | float) or hasattr(value, "__float__")
+    if is_number and not getattr(value, "ndim", 0):
         return Term("number", value=float(value), tolerance=0.0)
-    raise TypeError(f"a pattern has terms and numbers, not {value!r:.60}")
-
-
-def _products(dividend: Term, divisor: Term) -> Iterator[Term]:
-    """A quotient as a product."""
-    if divisor.kind == "number":
-        value, tolerance = divisor.more["value"], divisor.more["tolerance"]
-        if value:
-            inverse = Term("number", value=1 / value, tolerance=tolerance)
-            yield Term("op", (dividend, inverse), op="mul")
-        return
-    one = dividend.kind == "number" and dividend.more["value"] == 1
-    reciprocal = Term("op", (divisor,), op="reciprocal")
-    if one:
-        yield reciprocal
-    else:
-        yield Term("op", (dividend, Term("op", (term_of(1), divisor), op="div")), op="mul")
-        yield Term("op", (dividend, reciprocal), op="mul")
+    raise TypeError(f"a pattern has terms and numbers, not {value!r:.60}: a variable is any array")
 
 
 def _runs(axes: list[int]) -> list[list[int]]:
@@ -155,12 +135,21 @@ def read(function: Callable[..., Any]) -> Written:
     kinds = ["any_number" if name in numbers else "variable" for name in names]
     terms = [Term(kind, variable=k) for k, kind in enumerate(kinds)]
     given = function(*terms)
-    roots = tuple(map(term_of, given if isinstance(given, tuple | list) else (given,)))
+    roots = tuple(given) if isinstance(given, tuple | list) else (given,)
     for root in roots:
-        if root.kind in ("variable", "any_number", "number"):
-            raise TypeError(f"the pattern {function.__name__} has a root that is no op")
+        if not isinstance(root, Term) or root.kind in ("variable", "any_number", "number"):
+            what = "a variable" if isinstance(root, Term) else f"{root!r:.60}"
+            raise TypeError(
+                f"a pattern returns an op of its variables, not {what}{written_at(function)}"
+            )
     forms = [_compiled(form) for form in _forms(roots)]
     return Written(forms, names, numbers, len(roots))
+
+
+def written_at(function: Callable[..., Any]) -> str:
+    """Where a function is written, as messages end with it."""
+    code = getattr(function, "__code__", None)
+    return f" ({code.co_filename}:{code.co_firstlineno})" if code else ""
 
 
 def _forms(roots: tuple[Term, ...]) -> Iterator[tuple[Term, ...]]:
@@ -224,15 +213,6 @@ def _compiled(roots: tuple[Term, ...]) -> _dvm.Pattern:
     for root in roots:
         _count_uses(root, uses)
 
-    def operands_of(term: Term, op: str) -> Iterator[Term]:
-        """Of a chain of one op all operands, where nothing else needs those in between."""
-        for operand in term.operands:
-            is_link = operand.kind == "op" and operand.more["op"] == op
-            if op in ASSOCIATIVE and is_link and uses[id(operand)] == 1:
-                yield from operands_of(operand, op)
-            else:
-                yield operand
-
     def visit(term: Term) -> int:
         if id(term) not in known:
             known[id(term)] = add(term)
@@ -256,9 +236,20 @@ def _compiled(roots: tuple[Term, ...]) -> _dvm.Pattern:
             case "join":
                 return made.join([visit(operand) for operand in term.operands], more["axis"])
             case _:
-                op = more["op"]
-                operands = [visit(operand) for operand in operands_of(term, op)]
-                return made.op(op, operands, more.get("axes", []))
+                return add_op(term)
+
+    def add_op(term: Term) -> int:
+        chain = Chain(term, uses)
+        is_root = any(term is root for root in roots)
+        if chain.is_nothing and not is_root:
+            return visit(chain.operands[0][0])
+        # A root that changes nothing, such as -(-x), is looked for as it is written.
+        if chain.is_nothing or not chain.head:
+            operands = [visit(operand) for operand in term.operands]
+            return made.op(term.more["op"], operands, term.more.get("axes", []))
+        operands = [visit(operand) for operand, _ in chain.operands]
+        inverse = [is_inverse for _, is_inverse in chain.operands]
+        return made.chain(chain.head, operands, inverse, chain.is_negative)
 
     made.roots = [visit(root) for root in roots]
     return made

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,6 +13,7 @@ from dvm.building.builder import FLOATS, NUMPY_DTYPES, Builder, Size, Tensor, is
 from dvm.passes.operands import Axes, Operand, axes_of
 from dvm.passes.terms import Near
 
+MOST_ELEMENTS = 1024  # of an array that a graph has the elements of
 _BITS = {"bf16": 16, "f16": 16, "f32": 32, "f64": 64}
 
 
@@ -43,27 +45,25 @@ class Value(Operand):
         return self._builder.graph
 
     def apply(self, op: str, *operands: Any) -> Value:
-        """See Operand; operands repeat as in NumPy, floats are those of the widest."""
+        """See Operand; operands repeat as in NumPy, floats are those of the widest.
+
+        Numbers and arrays are constants of the values' dtype.
+        """
         given = [operand for operand in operands if isinstance(operand, Value)]
         for value in given:
             if value.graph is not self.graph:
                 raise ValueError(f"{value!r} is of another graph: a replacement keeps no values")
-        dtypes = {v.dtype for v in given if not (op == "select" and v is operands[0])}
-        dtype = _common(dtypes, op)
+        dtype = _common({v.dtype for v in given if not (op == "select" and v is operands[0])}, op)
+        tensors: list[Tensor] = []
         shape: tuple[Size, ...] = ()
-        for value in given:
-            shape = _broadcast(shape, value.shape)
-        tensors = []
         for k, operand in enumerate(operands):
-            if not isinstance(operand, Value):
-                number = operand.value if isinstance(operand, Near) else operand
-                tensors.append(self._builder.constant(number, dtype, shape))
-                continue
-            tensor = operand._tensor
-            if not (op == "select" and k == 0):
-                tensor = self._builder.cast(tensor, dtype)
-            tensors.append(self._builder.broadcast(tensor, shape))
-        return self._made(self._builder.elementwise(op, *tensors))
+            wanted = dtype
+            if op == "select" and k == 0:
+                wanted = operand.dtype if isinstance(operand, Value) else "bool"
+            tensors.append(_tensor(self._builder, operand, wanted))
+            shape = _broadcast(shape, tensors[-1].shape)
+        spread = [self._builder.broadcast(tensor, shape) for tensor in tensors]
+        return self._made(self._builder.elementwise(op, *spread))
 
     def reduce(self, op: str, axis: Axes) -> Value:
         """See Operand."""
@@ -128,8 +128,7 @@ class Value(Operand):
 
     def array(self, values: Any) -> Value:
         """A constant of a few elements, in the dtype of this value."""
-        elements = np.asarray(values, NUMPY_DTYPES[self.dtype])
-        return self._made(self._builder.wrap(self.graph.tensor(self.dtype, elements)))
+        return constant(self._builder, values, self.dtype)
 
     def like(self, other: Value) -> Value:
         """The same elements, repeated to the shape of another value.
@@ -173,6 +172,40 @@ class Value(Operand):
 
     def __repr__(self) -> str:
         return f"<%{self.node} {self.dtype}[{', '.join(map(str, self.shape))}]>"
+
+
+def node_for(value: Any, builder: Builder, dtype: str) -> int:
+    """What stands for a match: a value of the graph, or a constant in the dtype of the match."""
+    if isinstance(value, numbers.Real | np.ndarray | np.generic):
+        value = constant(builder, value, dtype)
+    if not isinstance(value, Value):
+        raise TypeError(f"a replacement is a value of the graph or a constant, not {value!r:.60}")
+    if value.graph is not builder.graph:
+        raise ValueError(f"{value!r} is of another graph: a replacement keeps no values")
+    return value.node
+
+
+def constant(builder: Builder, values: Any, dtype: str) -> Value:
+    """A number, or an array of a few elements, rounded to a dtype."""
+    return Value(builder, _tensor(builder, values, dtype))
+
+
+def _tensor(builder: Builder, operand: Any, dtype: str) -> Tensor:
+    """A value, number or array in that dtype."""
+    if isinstance(operand, Value):
+        return builder.cast(operand._tensor, dtype)
+    number = operand.value if isinstance(operand, Near) else operand
+    if not np.ndim(number):
+        return builder.number(number, dtype)
+    elements = np.asarray(number)
+    if elements.size > MOST_ELEMENTS:
+        raise ValueError(
+            f"an array of {elements.size} elements in a replacement, of at most {MOST_ELEMENTS}: "
+            "give it to the function, and make it a variable of the pattern"
+        )
+    kept = "f32" if dtype == "bf16" else dtype  # NumPy has no bf16
+    made = builder.graph.tensor(kept, elements.astype(NUMPY_DTYPES[kept]))
+    return builder.cast(builder.wrap(made), dtype)
 
 
 def _common(dtypes: set[str], op: str) -> str:

@@ -51,6 +51,69 @@ def test_a_model_is_told_of(layer: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert "MatMul 1, Relu 1" in capsys.readouterr().out
 
 
+PASSES = """
+from dvm.passes import Pass, PatternPass, ops
+
+class Leaky(PatternPass):
+    def pattern(self, x):
+        return ops.relu(x)
+
+    def replacement(self, x):
+        return ops.maximum(x, 0.5 * x)
+
+class Later(Leaky):
+    after = "cse"
+
+both = [Leaky, Later]
+number = 3
+"""
+
+
+def test_a_file_has_what_passes_make(layer: Path, tmp_path: Path) -> None:
+    """They are not there when it is loaded."""
+    passes, made = tmp_path / "mine.py", tmp_path / "layer.dvm"
+    passes.write_text(PASSES)
+    assert atc.main([str(layer), "-o", str(made), "--passes", f"{passes}:Leaky"]) == 0
+    x = np.arange(-4, 4, dtype=np.float32).reshape(2, 4)
+    y = x @ W
+    np.testing.assert_allclose(dvm.load(made)(x)[0], np.maximum(y, 0.5 * y), 1e-5)
+
+
+@pytest.mark.parametrize(
+    ("named", "message"),
+    [
+        ("Leaky", ""),
+        ("both", "some of which come behind passes of dvm's"),
+        ("Other", "has no 'Other'; it has Pass, PatternPass, ops, Leaky, Later, both, number"),
+        ("number", "a pass is an instance of a class of dvm.passes, not 3"),
+        ("", "write FILE.py:NAME"),
+    ],
+)
+def test_passes_of_a_file(
+    layer: Path, tmp_path: Path, named: str, message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    passes = tmp_path / "mine.py"
+    passes.write_text(PASSES)
+    arguments = [str(layer), "-o", str(tmp_path / "made.dvm"), "--passes", f"{passes}:{named}"]
+    assert atc.main(arguments) == (2 if message else 0)
+    assert message in capsys.readouterr().err
+
+
+def test_passes_that_fail_are_told_of_in_a_line(
+    layer: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    passes = tmp_path / "mine.py"
+    arguments = [str(layer), "--mode", "check", "--passes", f"{passes}:Mine"]
+    assert atc.main(arguments) == 2
+    assert "there is no file" in capsys.readouterr().err
+    passes.write_text("from dvm.passes import Pass\n\nclass Mine(Pass):\n    pass\n")
+    assert atc.main(arguments) == 2
+    said = capsys.readouterr().err
+    assert "the pass Mine has no method 'run'" in said
+    assert f"{passes}:3" in said
+    assert said.count("\n") == 1
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -12,10 +12,11 @@ def marked(function, made=abs):
     """A pass whose replacement is the absolute of the first variable, or what `made` says."""
 
     class Marks(PatternPass):
+        pattern = staticmethod(function)
+
         def replacement(self, x, **_):
             return made(x)
 
-    Marks.pattern = staticmethod(function)
     return Marks()
 
 

@@ -32,6 +32,12 @@ PASSES = {
     by_itself("SumOfSum", lambda x, y: (x + y).sum()): (["tanh"], ["add"], ["sum"]),
     by_itself("SumOfTanh", lambda x: ops.tanh(x).sum(axis=-2)): (["tanh"], ["mul"], ["sum"]),
     by_itself("OfSum", lambda x: ops.tanh(x.sum()) - x): (["tanh"], ["sub"], ["sum"]),
+    by_itself("PartOfSum", lambda x, y: abs(x) - ops.tanh(y)): (
+        ["abs", "tanh"],
+        ["add", "sub"],
+        ["sum"],
+    ),
+    by_itself("PartOfProduct", lambda x, y: abs(x) * y.sum()): (["abs", "neg"], ["mul"], ["sum"]),
     by_itself("Two", lambda x, y: (ops.tanh(x), abs(y) + x)): (["tanh", "abs"], ["add"], ["max"]),
 }
 
