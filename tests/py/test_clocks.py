@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import logging
+import sys
 import time
 from collections.abc import Callable
 from logging.handlers import MemoryHandler
@@ -18,9 +19,11 @@ from dvm import _dvm, magpy_capture
 CLOCKS = [
     *(time.perf_counter, time.time, time.monotonic, time.process_time, time.thread_time),
     *(time.perf_counter_ns, time.time_ns, time.monotonic_ns, time.process_time_ns),
-    *(datetime.datetime.now, datetime.datetime.utcnow, datetime.datetime.today),
+    *(datetime.datetime.now, datetime.datetime.today),
     *(datetime.date.today, time.thread_time_ns),
 ]
+if sys.version_info < (3, 12):  # from then on it warns
+    CLOCKS.append(datetime.datetime.utcnow)
 X = np.arange(12.0).reshape(3, 4)
 
 

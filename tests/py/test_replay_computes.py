@@ -38,6 +38,7 @@ def test_binary_operators(name: str) -> None:
         assert (got, type(got)) == (expected, type(expected))
 
 
+@pytest.mark.filterwarnings("ignore:Bitwise inversion '~' on bool:DeprecationWarning")
 @pytest.mark.parametrize("name", UNARY)
 def test_unary_operators(name: str) -> None:
     runs = Runs(compute(("operator", 2, name, 0), result=2), 7, 0)

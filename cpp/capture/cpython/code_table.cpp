@@ -51,6 +51,10 @@ CodeTable::CodeTable(PyCodeObject* code) {
     each.first = meaning.first;
     each.then = meaning.then;
     each.falls_through = meaning.falls_through;
+    // Since 3.13 the compiler writes one for the other.
+    const bool is_cell = each.first.op == Op::load_fast && each.then.op == Op::nothing &&
+                         dvm_frame_holds_cell(code, each.first.arg);
+    if (is_cell) each.first.op = Op::load_closure;
     each.unit = static_cast<int32_t>(unit);
     while (++unit < units.size() && units[unit].first == CACHE) {
       places_[unit] = static_cast<int32_t>(instructions_.size());

@@ -162,9 +162,8 @@ void FrameRecorder::special(const FrameView& f) {
       return push(record_.constant(PyTuple_GET_ITEM(code_->co_consts, f.arg)));
     case Op::load_assertion_error:
       return push(record_.constant(PyExc_AssertionError));
-    case Op::load_closure:
-      return push(record_.constant(f.locals[f.arg]));
     case Op::load_fast:
+    case Op::load_closure:
       return load_local(f);
     case Op::load_fast_and_clear:
       load_local(f);

@@ -99,7 +99,10 @@ class Tool {
 class Monitor final : public EventSource {
  public:
   Monitor(EventReader& reader, Tool& tool)
-      : reader_(reader), tool_(tool), around_(std::exchange(current, this)) {
+      : reader_(reader),
+        tool_(tool),
+        around_(std::exchange(current, this)),
+        tracer_(PyThreadState_Get()->c_tracefunc) {
     tool_.begin();
   }
   Monitor(const Monitor&) = delete;
@@ -124,15 +127,18 @@ class Monitor final : public EventSource {
 
   bool end() override {
     PyObject* const pending = PyErr_GetRaisedException();
+    const bool is_ours = PyThreadState_Get()->c_tracefunc == tracer_;
     quit();
     current = around_;
     PyErr_SetRaisedException(pending);
-    return true;
+    return is_ours;
   }
 
   // Whether this place of the code is of interest again.
   bool tell(PyFrameObject* frame, Event event, PyObject* object) {
     if (around_ != nullptr) around_->tell(frame, event, object);
+    // CPython mixes up the places of two that read instructions: the other has just begun.
+    if (PyThreadState_Get()->c_tracefunc != tracer_) quit();
     if (is_over_) return true;
     if (event != kInstruction) {
       reader_.on_event(frame, kEventOf[event], object);
@@ -170,6 +176,7 @@ class Monitor final : public EventSource {
   EventReader& reader_;
   Tool& tool_;
   Monitor* around_;
+  Py_tracefunc tracer_;                       // of this thread, where it began
   std::unordered_map<PyObject*, Ref> codes_;  // attended to, which live until the end
   std::vector<PyObject*> quiet_;  // those of them that had places of no interest while turns count
   bool counts_turns_ = false;

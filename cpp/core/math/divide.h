@@ -2,6 +2,8 @@
 // the quotient is whole and small enough to be known to the last bit.
 #pragma once
 
+#include <cmath>
+
 #include "core/math/basis.h"
 
 namespace dvm::core::math {
@@ -28,6 +30,17 @@ DVM_ALWAYS_INLINE T rest_of(T a, T b) {
   return with_sign_of(across ? back : rest, a);
 }
 
+// The library's own, not what a compiler writes in its place: with -fno-math-errno GCC 14 takes x87
+// instructions, and nobody reads the flags that these raise.
+inline double library_fmod(double a, double b) {
+  double (*volatile function)(double, double) = ::fmod;
+  return function(a, b);
+}
+inline float library_fmod(float a, float b) {
+  float (*volatile function)(float, float) = ::fmodf;
+  return function(a, b);
+}
+
 // Quotients too large, by zero, of no finite numbers, or where they or products are subnormal.
 struct FmodFlags {
   static constexpr bool kNeedsExact = true;
@@ -41,7 +54,7 @@ struct FmodFlags {
   }
   template <Float T>
   static T by_library(T a, T b) {
-    return std::fmod(a, b);
+    return library_fmod(a, b);
   }
 };
 
@@ -53,7 +66,7 @@ DVM_ALWAYS_INLINE T fmod(T a, T b) {
 struct RemainderFlags : FmodFlags {
   template <Float T>
   static T by_library(T a, T b) {
-    const T result = std::fmod(a, b);
+    const T result = library_fmod(a, b);
     if (b == 0) return result;
     if (result == 0) return std::copysign(T{0}, b);
     return std::isless(b, T{0}) != std::isless(result, T{0}) ? result + b : result;
@@ -74,7 +87,7 @@ struct FloorDivideFlags : FmodFlags {
   template <Float T>
   static T by_library(T a, T b) {
     if (b == 0) return a / b;
-    const T rest = std::fmod(a, b);
+    const T rest = library_fmod(a, b);
     T quotient = (a - rest) / b;
     if (rest != 0 && std::isless(b, T{0}) != std::isless(rest, T{0})) quotient -= 1;
     if (quotient == 0) return std::copysign(T{0}, a / b);

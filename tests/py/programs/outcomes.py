@@ -6,6 +6,7 @@ are of the same classes. This is what the literals in the programs' tables are h
 
 from __future__ import annotations
 
+import dis
 import sys
 import warnings
 from collections.abc import Hashable
@@ -17,6 +18,8 @@ import numpy as np
 from programs.clone import members, strides
 from programs.observe import HERE
 from programs.registry import Program
+
+RESUME = dis.opmap["RESUME"]
 
 
 def outcomes(program: Program) -> int:
@@ -47,7 +50,8 @@ def record(
         return step
 
     def step(frame: FrameType, event: str, _: object) -> Any:
-        if event == "opcode":
+        # Its first instruction is told of or not, as other calls have run traced.
+        if event == "opcode" and frame.f_code.co_code[frame.f_lasti] != RESUME:
             steps.append((frame.f_code.co_qualname, frame.f_lasti))
         return step
 

@@ -514,7 +514,10 @@ def test_a_stack_without_room_is_an_error_and_no_crash() -> None:
     sys.setrecursionlimit(200_000)
     try:
         for stance in ("default", "force_eager", "force_capture"):
-            with dvm.stance(stance), pytest.raises(RecursionError, match="has room for"):
+            with (
+                dvm.stance(stance),
+                pytest.raises(RecursionError, match=r"has room for|maximum recursion depth"),
+            ):
                 down(100_000)
         assert down(100) == 100
     finally:

@@ -57,9 +57,9 @@ _KINDS: dict[type, Kind] = {
 KINDS = {id(base): kind for base, kind in _KINDS.items()}
 #: What collections.namedtuple and typing.NamedTuple put into a class besides its fields.
 NAMED = frozenset(
-    "__slots__ _fields _field_defaults _fields_defaults _make __new__ _replace __repr__ _asdict "
-    "__getnewargs__ __match_args__ __module__ __doc__ __annotations__ __orig_bases__ "
-    "__classcell__ __firstlineno__ __static_attributes__".split()
+    "__slots__ _fields _field_defaults _fields_defaults _make __new__ _replace __replace__ "
+    "__repr__ _asdict __getnewargs__ __match_args__ __module__ __doc__ __annotations__ "
+    "__orig_bases__ __classcell__ __firstlineno__ __static_attributes__".split()
 )
 #: What runs of a class in C where it is looked up in an object.
 SLOTS = (types.MethodDescriptorType, types.WrapperDescriptorType)

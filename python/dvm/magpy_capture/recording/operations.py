@@ -21,7 +21,6 @@ OF_VARIABLES = frozenset(
     "load_fast load_fast_and_clear store_fast delete_fast load_closure make_cell load_deref "
     "store_deref delete_deref".split()
 )
-CELLS = frozenset({"load_closure", "load_deref", "store_deref", "delete_deref"})
 
 
 class Operation(NamedTuple):
@@ -48,7 +47,6 @@ class Operation(NamedTuple):
 def operations(code: types.CodeType) -> tuple[Operation, ...]:
     """All operations of a code object, in the order of its instructions."""
     variables = variables_of(code)
-    cells = {*code.co_cellvars, *code.co_freevars}
     found = []
     for name, arg, start, unit, target, depth, goes_on in _dvm.operations(code):
         value: Any = arg
@@ -56,8 +54,6 @@ def operations(code: types.CodeType) -> tuple[Operation, ...]:
             value = code.co_names[arg]
         elif name in OF_VARIABLES:
             value = variables[arg]
-            # Since 3.13 the compiler writes one for the other.
-            name = "load_closure" if name == "load_fast" and value in cells else name
         elif name == "load_const":
             value = code.co_consts[arg]
         found.append(Operation(name, arg, value, start, unit, target, depth, goes_on))
@@ -70,4 +66,4 @@ def variables_of(code: types.CodeType) -> tuple[str, ...]:
     return (*own, *(name for name in code.co_cellvars if name not in own), *code.co_freevars)
 
 
-__all__ = ["CELLS", "Operation", "operations", "variables_of"]
+__all__ = ["Operation", "operations", "variables_of"]
