@@ -5,6 +5,7 @@
 
 #include "capture/binding.h"
 #include "capture/call_load.h"
+#include "capture/cpython/frame_parts.h"
 #include "capture/path/path_tree.h"
 #include "capture/path/plain_bits.h"
 #include "capture/path/reasons.h"
@@ -48,9 +49,6 @@ void import_lowering() {
     if (!Ref::steal(PyImport_ImportModule(name))) PyErr_Clear();  // the lowering will say so
   }
 }
-
-// Whether somebody watches the lines of this thread: a debugger, or what measures coverage.
-bool is_traced() { return PyThreadState_Get()->c_tracefunc != nullptr; }
 
 CompiledFunction::Observer g_observer = nullptr;
 
@@ -253,7 +251,7 @@ PyObject* CompiledFunction::call(PyObject* self, PyObject* const* args, size_t n
   }
   ++stats_.calls;
   // A replay has no lines: breakpoints would not be met.
-  if (is_traced()) [[unlikely]] {
+  if (dvm_lines_are_read(code_of(function_))) [[unlikely]] {
     ++stats_.eager;
     return original();
   }

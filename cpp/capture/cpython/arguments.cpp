@@ -8,6 +8,17 @@ namespace {
 
 using Kind = core::SeenEvent::Kind;
 
+// Whether they are slices of the same parts: for x[a:b] the interpreter makes one of its own that
+// the recording has not met.
+bool are_same_slices(PyObject* one, PyObject* other) {
+  if (one == nullptr || other == nullptr || !PySlice_Check(one) || !PySlice_Check(other)) {
+    return false;
+  }
+  const auto* const a = reinterpret_cast<PySliceObject*>(one);
+  const auto* const b = reinterpret_cast<PySliceObject*>(other);
+  return a->start == b->start && a->stop == b->stop && a->step == b->step;
+}
+
 class RecordedBinding {
  public:
   RecordedBinding(Record& record, PyFunctionObject* function, const FrameView& f)
@@ -61,7 +72,8 @@ class RecordedBinding {
     const int plain = f_.code->co_argcount + f_.code->co_kwonlyargcount;
     for (int slot = 0; slot < plain; ++slot) {
       const NodeId node = nodes_[static_cast<size_t>(slot)];
-      if (record_.object(node) != parameter(f_, slot)) return false;
+      PyObject* const own = record_.object(node);
+      if (own != parameter(f_, slot) && !are_same_slices(own, parameter(f_, slot))) return false;
     }
     int slot = plain;
     if (f_.code->co_flags & CO_VARARGS) {
@@ -77,6 +89,11 @@ class RecordedBinding {
 
   std::vector<NodeId> finish(Place place) {
     int slot = f_.code->co_argcount + f_.code->co_kwonlyargcount;
+    for (int plain = 0; plain < slot; ++plain) {
+      NodeId& node = nodes_[static_cast<size_t>(plain)];
+      PyObject* const object = parameter(f_, plain);
+      if (record_.object(node) != object) node = record_.again(node, object);
+    }
     if (f_.code->co_flags & CO_VARARGS) {
       nodes_[static_cast<size_t>(slot)] =
           record_.derive(Kind::tuple, words().empty, surplus_, place, parameter(f_, slot));

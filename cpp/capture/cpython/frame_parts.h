@@ -33,6 +33,10 @@ int dvm_code_line(PyCodeObject* code, int unit);
 int dvm_frame_is_cell(const PyCodeObject* code, int slot); /* a cell that the frame itself made */
 int dvm_frame_holds_cell(const PyCodeObject* code, int slot); /* ... or that it closes over */
 
+/* Whether somebody reads the lines that this thread runs: a debugger, what measures coverage. Asked
+ * of a code object, where these may be told of one alone. */
+int dvm_lines_are_read(PyCodeObject* code);
+
 /* Pointers that a code object keeps, and has freed when it dies. */
 Py_ssize_t dvm_code_new_place(freefunc free);                        /* -1: there is none left */
 void* dvm_code_kept(PyCodeObject* code, Py_ssize_t place);           /* null: nothing yet */

@@ -39,3 +39,4 @@ PyObject* dvm_instance_attribute(PyObject*, PyObject*) { refuse(); }
 int dvm_is_interrupted() { return 0; }
 PyObject* dvm_frame_function(PyFrameObject*) { refuse(); }
 int dvm_code_line(PyCodeObject*, int) { refuse(); }
+int dvm_lines_are_read(PyCodeObject*) { refuse(); }

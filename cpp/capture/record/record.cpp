@@ -343,6 +343,13 @@ void Record::check_cell(NodeId contents) {
   if (contents != kNoNode) lose(object(contents));
 }
 
+NodeId Record::again(NodeId node, PyObject* object) {
+  SeenNode copy = data_.node(node);
+  copy.object = object;
+  copy.snapshot = nullptr;
+  return add_node(copy);
+}
+
 NodeId Record::again(NodeId node) {
   const SeenNode same = data_.node(node);
   return *own_.insert(add_node(same)).first;

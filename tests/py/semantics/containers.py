@@ -227,6 +227,30 @@ def list_methods(w: World) -> None:
 
 
 @case
+def slices_that_own_methods_are_given(w: World) -> None:
+    class Layers:
+        def __init__(self, parts):
+            self.parts = list(parts)
+
+        def __getitem__(self, key):
+            return Layers(self.parts[key]) if isinstance(key, slice) else self.parts[key]
+
+        def __setitem__(self, key, value):
+            self.parts[key] = value
+
+    @w.compiled
+    def f(x, layers, n):
+        for each in layers[:n].parts:
+            x = x * each
+        layers[1:2] = [x.sum(), 2.0]
+        return x, layers[-1], layers[1:][0]
+
+    for n in (1, 1, 2, 2, 3):
+        layers = w.watch(Layers([2.0, 3.0, 4.0]))
+        w(f, floats(3), layers, n)
+
+
+@case
 def slices_of_lists_are_new(w: World) -> None:
     @w.compiled
     def f(items, x):
