@@ -90,9 +90,9 @@ class RecordedBinding {
   std::vector<NodeId> finish(Place place) {
     int slot = f_.code->co_argcount + f_.code->co_kwonlyargcount;
     for (int plain = 0; plain < slot; ++plain) {
-      NodeId& node = nodes_[static_cast<size_t>(plain)];
+      const NodeId node = nodes_[static_cast<size_t>(plain)];
       PyObject* const object = parameter(f_, plain);
-      if (record_.object(node) != object) node = record_.again(node, object);
+      if (record_.object(node) != object) record_.set_object(node, object);
     }
     if (f_.code->co_flags & CO_VARARGS) {
       nodes_[static_cast<size_t>(slot)] =

@@ -343,11 +343,13 @@ void Record::check_cell(NodeId contents) {
   if (contents != kNoNode) lose(object(contents));
 }
 
-NodeId Record::again(NodeId node, PyObject* object) {
-  SeenNode copy = data_.node(node);
-  copy.object = object;
-  copy.snapshot = nullptr;
-  return add_node(copy);
+void Record::set_object(NodeId node, PyObject* object) {
+  SeenNode& seen = data_.node(node);
+  PyObject* const before = as_object(seen.object);
+  keep(before);
+  Py_DECREF(before);
+  seen.object = Py_NewRef(object);
+  lifetimes_.hold(object);
 }
 
 NodeId Record::again(NodeId node) {

@@ -84,8 +84,8 @@ class Record {
               Place place, PyObject* keywords = nullptr);
   NodeId add_result(int32_t event, PyObject* object);  // a new node for what the event produced
   NodeId again(NodeId node);                           // a new node of the same object and origin
-  // ... of another object, that means the same.
-  NodeId again(NodeId node, PyObject* object);
+  // The node is this object's, which means the same as the one that it was of.
+  void set_object(NodeId node, PyObject* object);
   // A node for what a function is given: what it finds elsewhere is another value, though it be the
   // same constant, global or default.
   NodeId own(NodeId node);
