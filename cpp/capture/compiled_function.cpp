@@ -50,6 +50,13 @@ void import_lowering() {
   }
 }
 
+// One from C code to Python's, for which has_stack_room answers.
+struct AllowedCall {
+  AllowedCall() { dvm_allow_c_calls(1); }
+  ~AllowedCall() { dvm_allow_c_calls(-1); }
+  AllowedCall(const AllowedCall&) = delete;
+};
+
 CompiledFunction::Observer g_observer = nullptr;
 
 void tell(PyObject* compiled, const Event& event) {
@@ -234,6 +241,7 @@ PyObject* CompiledFunction::call(PyObject* self, PyObject* const* args, size_t n
                                  PyObject* keywords) {
   const auto original = [&] {
     const PlainRun run(runs_plain_);
+    const AllowedCall call;
     return PyObject_Vectorcall(function_.get(), args, nargsf, keywords);
   };
   if (!has_stack_room()) [[unlikely]] {
@@ -247,6 +255,7 @@ PyObject* CompiledFunction::call(PyObject* self, PyObject* const* args, size_t n
   if (is_recording()) return original();
   if (runs_plain_.is_any() && runs_plain_ == PlainThread::present() &&
       present_stance() == Stance::default_) {
+    const AllowedCall call;
     return PyObject_Vectorcall(function_.get(), args, nargsf, keywords);
   }
   ++stats_.calls;

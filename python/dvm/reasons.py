@@ -575,6 +575,7 @@ ISINSTANCE_OBJECT_OWN = Row("isinstance of an object with its own {}", TYPES)
 ISSUBCLASS_SOMETHING_CLASS = Row("issubclass of something other than a class", TYPES)
 SUPER_REBOUND = Row("a name `super` that is not Python's", TYPES)
 SUPER_UNKNOWN_OBJECT = Row("super of an unknown object", TYPES)
+TYPE_PARAMETERS = Row("type parameters: a generic function or class, or a type alias", DEFINE)
 TRUTH_OF_COMPARISON = Row("the truth of what a comparison of your own returns", TYPES)
 TYPE = Row("the type of {}", TYPES)
 

@@ -102,15 +102,16 @@ def test_who_reads_lines_sees_all_of_them(tool: Tool, everywhere: bool) -> None:
     assert compiled.stats.hits == 3
 
 
-def test_nothing_is_left_in_the_code() -> None:
+def test_nothing_is_left_behind() -> None:
     function = fresh()
     compiled = dvm.compile(function)
     compiled(np.arange(5.0), 200)
-    tools = [number for number in range(6) if monitoring.get_tool(number) == "dvm"]
-    assert tools
-    for number in tools:
+    assert compiled.stats.captures == 1
+    for number in range(6):
+        assert monitoring.get_tool(number) is None
+        monitoring.use_tool_id(number, "asks")
         assert monitoring.get_local_events(number, function.__code__) == 0
-        assert monitoring.get_events(number) == 0
+        monitoring.free_tool_id(number)
 
 
 def test_two_threads_capture_the_same_code() -> None:

@@ -37,6 +37,10 @@ int dvm_frame_holds_cell(const PyCodeObject* code, int slot); /* ... or that it 
  * of a code object, where these may be told of one alone. */
 int dvm_lines_are_read(PyCodeObject* code);
 
+/* Since 3.12 the interpreter counts calls from C code, and allows some thousands whatever the limit
+ * of recursion is. So many more of them, where the caller looks at the stack itself. */
+void dvm_allow_c_calls(int more);
+
 /* Pointers that a code object keeps, and has freed when it dies. */
 Py_ssize_t dvm_code_new_place(freefunc free);                        /* -1: there is none left */
 void* dvm_code_kept(PyCodeObject* code, Py_ssize_t place);           /* null: nothing yet */

@@ -26,9 +26,9 @@ bool is_of_library(PyObject* object) {
              libraries(), [object](const Library* library) { return library->is_scalar(object); });
 }
 
-// Whether comparing them results in something else than a truth, without code of the program.
-bool make_arrays(PyObject* left, PyObject* right) {
-  return is_plain(left) && is_plain(right) && (is_of_library(left) || is_of_library(right));
+// Whether comparing them runs no code of the program: not even that of elements.
+bool are_plain(PyObject* left, PyObject* right) {
+  return is_plain(left) && is_plain(right) && is_mute(left) && is_mute(right);
 }
 
 }  // namespace
@@ -65,7 +65,8 @@ void FrameRecorder::compare_truth(const FrameView& f) {
   drop(2);
   push(kNoNode);
   pending_ = Pending::compared;
-  if (!make_arrays(left, right)) return;
+  if (!is_of_library(left) && !is_of_library(right)) return;
+  if (!are_plain(left, right)) throw Unrecordable("truth-of-comparison");
   const Ref result = Ref::steal(PyObject_RichCompare(left, right, f.arg));
   if (!result) return PyErr_Clear();  // the program is about to meet the same error
   top() = record_.add_result(event_, result.get());

@@ -152,6 +152,7 @@ void add_special(Rows& table) {
 
 void add_refused(Rows& table) {
   table[Op::asynchronous] = refused("asynchronous");
+  table[Op::type_parameters] = refused("type-parameters");
   table[Op::exception_group] = refused("exception-group");
   for (const Op op :
        {Op::load_name, Op::store_name, Op::setup_annotations, Op::outside_a_function}) {

@@ -588,8 +588,8 @@ Trace record_call(PyFunctionObject* function, const std::function<PyObject*()>& 
   Record& record = *recorded.record;
   record.limit(std::move(limits));
   Recorder recorder(record, function, marks_loops);
-  ++recordings;
   const std::unique_ptr<EventSource> source = begin_events(recorder);
+  ++recordings;
   recorder.read(source.get());
   recorded.result = Ref::steal(call());
   if (recorded.result) recorder.end();

@@ -61,3 +61,5 @@ int dvm_lines_are_read(PyCodeObject* code) {
   (void)code;
   return PyThreadState_Get()->c_tracefunc != NULL;
 }
+
+void dvm_allow_c_calls(int more) { (void)more; }

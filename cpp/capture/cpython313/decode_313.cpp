@@ -36,7 +36,7 @@ Op intrinsic(int number) {
     case kListToTuple:
       return Op::list_to_tuple;
     default:
-      return Op::unknown;
+      return Op::type_parameters;
   }
 }
 
@@ -94,7 +94,7 @@ Op op_of(int opcode) {
 }  // namespace
 
 Meaning meaning_of(int opcode, int oparg) {
-  constexpr int kTruth = 16;
+  constexpr int kTruth = 16, kPrepareReraise = 1;
   switch (opcode) {
     case LOAD_GLOBAL:
       return plain(oparg & 1 ? Op::load_global_under_null : Op::load_global, oparg >> 1);
@@ -114,6 +114,8 @@ Meaning meaning_of(int opcode, int oparg) {
       return plain(Op::format, 4);
     case CALL_INTRINSIC_1:
       return plain(intrinsic(oparg));
+    case CALL_INTRINSIC_2:
+      return plain(oparg == kPrepareReraise ? Op::exception_group : Op::type_parameters);
     case RETURN_VALUE:
       return end(Op::return_value);
     case RETURN_CONST:

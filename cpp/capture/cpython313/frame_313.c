@@ -75,3 +75,5 @@ int dvm_lines_are_read(PyCodeObject* code) {
   const _PyCoMonitoringData* own = code->_co_monitoring;
   return own != NULL && (own->local_monitors.tools[PY_MONITORING_EVENT_LINE] & tools) != 0;
 }
+
+void dvm_allow_c_calls(int more) { PyThreadState_Get()->c_recursion_remaining += more; }

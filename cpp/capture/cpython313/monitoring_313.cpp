@@ -36,18 +36,21 @@ constexpr std::array<const char*, kEvents> kNames = {"PY_START", "PY_RESUME",  "
 constexpr size_t kEverywhere[] = {kStart, kThrow, kRaise, kUnwind};
 constexpr size_t kAttended[] = {kResume, kReturn, kYield, kInstruction};
 
-// The module sys.monitoring, with the tool that dvm is there from its first recording on.
+// The module sys.monitoring, and the tool that dvm is there while any thread records.
 class Tool {
  public:
-  // Null: all are taken by others.
-  static Tool* get();
+  static Tool& get();
 
-  // While any thread records.
-  void begin() {
+  // False: all are taken by others.
+  bool begin() {
+    if (recordings_ == 0 && !take()) return false;
     if (recordings_++ == 0) set_events(everywhere_);
+    return true;
   }
   void end() {
-    if (--recordings_ == 0) set_events(0);
+    if (--recordings_ > 0) return;
+    set_events(0);
+    check(PyObject_CallMethod(monitoring_.get(), "free_tool_id", "i", id_));
   }
 
   // Whether these events are on in the code object, of which as many recordings as ask for them
@@ -90,6 +93,8 @@ class Tool {
   }
 
   Ref monitoring_, disable_;
+  std::array<Ref, kEvents> callbacks_;
+  std::array<long, kEvents> bits_{};
   int id_ = -1;
   long everywhere_ = 0, attended_ = 0;
   int recordings_ = 0;
@@ -102,9 +107,7 @@ class Monitor final : public EventSource {
       : reader_(reader),
         tool_(tool),
         around_(std::exchange(current, this)),
-        tracer_(PyThreadState_Get()->c_tracefunc) {
-    tool_.begin();
-  }
+        tracer_(PyThreadState_Get()->c_tracefunc) {}
   Monitor(const Monitor&) = delete;
 
   // Others see all events of theirs, whatever is left out here.
@@ -191,7 +194,7 @@ PyObject* on_event(PyObject*, PyObject* const* arguments, Py_ssize_t) {
   constexpr bool kHasObject = kEvent == kRaise || kEvent == kReturn || kEvent == kYield;
   const Ref held = Ref::borrow(reinterpret_cast<PyObject*>(frame));
   const bool again = current->tell(frame, kEvent, kHasObject ? arguments[2] : nullptr);
-  return Py_NewRef(again ? Py_None : Tool::get()->disable());
+  return Py_NewRef(again ? Py_None : Tool::get().disable());
 }
 
 template <Event kEvent>
@@ -203,45 +206,46 @@ std::array<PyMethodDef, kEvents> callbacks = {
     definition<kStart>(),  definition<kResume>(), definition<kThrow>(), definition<kRaise>(),
     definition<kUnwind>(), definition<kReturn>(), definition<kYield>(), definition<kInstruction>()};
 
+// It becomes one that nobody is, and reads its events.
 bool Tool::take() {
   constexpr int kIds[] = {4, 3, 1, 0, 2, 5};  // those first that are reserved for nobody
-  for (const int id : kIds) {
-    if (made(PyObject_CallMethod(monitoring_.get(), "get_tool", "i", id)).get() == Py_None) {
-      made(PyObject_CallMethod(monitoring_.get(), "use_tool_id", "is", id, "dvm"));
-      id_ = id;
-      return true;
-    }
+  PyObject* const monitoring = monitoring_.get();
+  const auto* const free = std::ranges::find_if(kIds, [monitoring](int id) {
+    return made(PyObject_CallMethod(monitoring, "get_tool", "i", id)).get() == Py_None;
+  });
+  if (free == std::end(kIds)) return false;
+  id_ = *free;
+  made(PyObject_CallMethod(monitoring, "use_tool_id", "is", id_, "dvm"));
+  for (size_t i = 0; i < kEvents; ++i) {
+    made(PyObject_CallMethod(monitoring, "register_callback", "ilO", id_, bits_[i],
+                             callbacks_[i].get()));
   }
-  return false;
+  return true;
 }
 
-Tool* Tool::get() {
+Tool& Tool::get() {
   static Tool* tool = nullptr;  // with the interpreter
-  if (tool != nullptr) return tool;
+  if (tool != nullptr) return *tool;
   auto taken = std::make_unique<Tool>();
   taken->monitoring_ = Ref::borrow(PySys_GetObject("monitoring"));
-  if (!taken->monitoring_ || !taken->take()) return nullptr;
   PyObject* const monitoring = taken->monitoring_.get();
   taken->disable_ = made(PyObject_GetAttrString(monitoring, "DISABLE"));
   const Ref events = made(PyObject_GetAttrString(monitoring, "events"));
-  std::array<long, kEvents> bits{};
   for (size_t i = 0; i < kEvents; ++i) {
-    bits[i] = PyLong_AsLong(made(PyObject_GetAttrString(events.get(), kNames[i])).get());
-    const Ref callback = made(PyCFunction_New(&callbacks[i], nullptr));
-    made(PyObject_CallMethod(monitoring, "register_callback", "ilO", taken->id_, bits[i],
-                             callback.get()));
+    taken->bits_[i] = PyLong_AsLong(made(PyObject_GetAttrString(events.get(), kNames[i])).get());
+    taken->callbacks_[i] = made(PyCFunction_New(&callbacks[i], nullptr));
   }
-  for (const size_t i : kEverywhere) taken->everywhere_ |= bits[i];
-  for (const size_t i : kAttended) taken->attended_ |= bits[i];
-  return tool = taken.release();
+  for (const size_t i : kEverywhere) taken->everywhere_ |= taken->bits_[i];
+  for (const size_t i : kAttended) taken->attended_ |= taken->bits_[i];
+  return *(tool = taken.release());
 }
 
 }  // namespace
 
 std::unique_ptr<EventSource> begin_events(EventReader& reader) {
-  Tool* const tool = Tool::get();
-  if (tool == nullptr) return nullptr;
-  return std::make_unique<Monitor>(reader, *tool);
+  Tool& tool = Tool::get();
+  if (!tool.begin()) return nullptr;
+  return std::make_unique<Monitor>(reader, tool);
 }
 
 }  // namespace dvm::capture

@@ -40,3 +40,4 @@ int dvm_is_interrupted() { return 0; }
 PyObject* dvm_frame_function(PyFrameObject*) { refuse(); }
 int dvm_code_line(PyCodeObject*, int) { refuse(); }
 int dvm_lines_are_read(PyCodeObject*) { refuse(); }
+void dvm_allow_c_calls(int) { refuse(); }

@@ -6,7 +6,6 @@ are of the same classes. This is what the literals in the programs' tables are h
 
 from __future__ import annotations
 
-import dis
 import sys
 import warnings
 from collections.abc import Hashable
@@ -18,8 +17,6 @@ import numpy as np
 from programs.clone import members, strides
 from programs.observe import HERE
 from programs.registry import Program
-
-RESUME = dis.opmap["RESUME"]
 
 
 def outcomes(program: Program) -> int:
@@ -46,12 +43,12 @@ def record(
     def enter(frame: FrameType, *_: object) -> Any:
         if not frame.f_code.co_filename.startswith(HERE):
             return None
+        frame.f_trace = step  # or CPython 3.13 tells of no instruction of its first call
         frame.f_trace_lines, frame.f_trace_opcodes = False, True
         return step
 
     def step(frame: FrameType, event: str, _: object) -> Any:
-        # Its first instruction is told of or not, as other calls have run traced.
-        if event == "opcode" and frame.f_code.co_code[frame.f_lasti] != RESUME:
+        if event == "opcode":
             steps.append((frame.f_code.co_qualname, frame.f_lasti))
         return step
 

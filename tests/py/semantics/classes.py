@@ -567,3 +567,30 @@ def bound_methods_held_in_variables(w: World) -> None:
     w(f, one.go, floats(3))
     method = floats(3).__add__
     w(h, floats(3))
+
+
+@case
+def what_super_has_that_is_no_method(w: World) -> None:
+    class Base:
+        scale = None
+
+        def __init__(self, n):
+            self.n = n
+
+        @property
+        def big(self):
+            return self.n > 2
+
+    class Child(Base):
+        scale = 3
+
+        def run(self, x):
+            y = x * 2 if super().big else x * 3
+            return y, super().scale is None, callable(super().scale), not super().big
+
+    @w.compiled
+    def f(child, x):
+        return child.run(x)
+
+    for n in (5, 5, 1, 1, 5):
+        w(f, Child(n), floats(3))

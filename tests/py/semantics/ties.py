@@ -321,3 +321,32 @@ def running_extremes_of_zeros(w: World) -> None:
             for repeated in (1, 1, 9):
                 w(f, np.array(some * repeated, t))
                 w(f, np.array([some * repeated, some[::-1] * repeated], t))
+
+
+@case
+def comparisons_of_arrays_of_objects(w: World) -> None:
+    asked = w.watch([])
+
+    class Value:
+        def __lt__(self, other):
+            asked.append(other)
+            return len(asked) % 2 == 0
+
+        def __eq__(self, other):
+            asked.append(("eq", other))
+            return True
+
+        __hash__ = None
+
+    @w.compiled
+    def f(values, x):
+        if values < 2:
+            x = x + 1
+        if not values == 3:
+            x = x * 2
+        return x
+
+    for shape in ((1,), (1,), ()):
+        values = np.empty(shape, object)
+        values[...] = Value()
+        w(f, values, floats(3))

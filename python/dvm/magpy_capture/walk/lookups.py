@@ -77,6 +77,8 @@ KNOWN_METHODS = (
 )
 
 
+#: What becomes a method of an instance when it is looked up, and no more.
+METHODS = (types.FunctionType, types.MethodDescriptorType, types.WrapperDescriptorType)
 #: attributes that tell how an array lies in memory, and whose
 LAYOUT = frozenset({"flags", "strides", "base", "data", "ctypes", "__array_interface__"})
 
@@ -227,8 +229,8 @@ class Lookups(WalkPart):
                     return Method(Literal(cls), name, found.__func__)
                 if isinstance(found, (staticmethod, types.BuiltinFunctionType)):
                     return Literal(getattr(found, "__func__", found))
-                if of_class:
-                    break
+                if of_class or not isinstance(found, METHODS):
+                    break  # a property runs code, out of sight, and others are no methods
                 return Method(base.instance, name, found)
         raise refuse(reasons.ATTRIBUTE_SUPER, name)
 
