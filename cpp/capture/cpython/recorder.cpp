@@ -375,7 +375,12 @@ class Recorder final : public EventReader {
     PyObject_CallFinalizer(generator);                   // once: not when the recording lets go
     if (!returned_) PyThreadState_EnterTracing(thread);
     dying_depth_ = around;
-    if (waiting_.contains(generator)) throw Unkeepable("generator-tells-end");  // it went on
+    // Since 3.13 one that waits outside of all handlers is closed without running.
+    DvmScopes scopes;
+    if (waiting_.contains(generator) && dvm_generator_scopes(generator, &scopes)) {
+      throw Unkeepable("generator-tells-end");  // it went on
+    }
+    waiting_.erase(generator);
   }
 
   void on_call(PyFrameObject* frame, bool is_thrown) {
