@@ -56,7 +56,9 @@ struct Meaning {
 };
 Meaning meaning_of(int opcode, int oparg);
 // Of those that mean the same in all of them; Op::unknown: it is none of these.
-Op common_op(int opcode);
+Meaning common_meaning(int opcode, int oparg);
+Meaning jump(Op op, int relative);
+
 // Where a call has its callee on the stack: below the object of a method, or a null that is left
 // free for that (3.13); or on top of it (3.11).
 extern const bool kCalleeIsBelow;

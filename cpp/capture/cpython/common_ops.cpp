@@ -4,6 +4,8 @@
 
 namespace dvm::capture {
 
+namespace {
+
 Op common_op(int opcode) {
   switch (opcode) {
     case NOP:
@@ -12,6 +14,18 @@ Op common_op(int opcode) {
       return Op::nothing;
     case RESUME:
       return Op::resume;
+    case LOAD_ASSERTION_ERROR:
+      return Op::load_assertion_error;
+    case BINARY_SUBSCR:
+      return Op::subscript;
+    case BUILD_CONST_KEY_MAP:
+      return Op::build_const_key_map;
+    case CALL_FUNCTION_EX:
+      return Op::call_function_ex;
+    case MAKE_FUNCTION:
+      return Op::make_function;
+    case BEFORE_WITH:
+      return Op::before_with;
     case POP_TOP:
       return Op::pop_top;
     case PUSH_NULL:
@@ -119,6 +133,7 @@ Op common_op(int opcode) {
       return Op::pop_except;
     case CHECK_EXC_MATCH:
       return Op::check_exc_match;
+    case BEFORE_ASYNC_WITH:
     case GET_AWAITABLE:
     case GET_AITER:
     case GET_ANEXT:
@@ -136,6 +151,31 @@ Op common_op(int opcode) {
       return Op::setup_annotations;
     default:
       return Op::unknown;
+  }
+}
+
+}  // namespace
+
+Meaning jump(Op op, int relative) { return {.first = {op}, .jumps = true, .relative = relative}; }
+
+Meaning common_meaning(int opcode, int oparg) {
+  switch (opcode) {
+    case RETURN_VALUE:
+      return {.first = {Op::return_value}, .falls_through = false};
+    case RAISE_VARARGS:
+      return {.first = {Op::raise_varargs, oparg}, .falls_through = false};
+    case RERAISE:
+      return {.first = {Op::reraise, oparg}, .falls_through = false};
+    case JUMP_FORWARD:
+      return {{Op::jump_forward}, {}, true, oparg, false};
+    case JUMP_BACKWARD:
+      return {{Op::jump_backward}, {}, true, -oparg, false};
+    case JUMP_BACKWARD_NO_INTERRUPT:
+      return {{Op::nothing}, {}, true, -oparg, false};
+    case SEND:
+      return jump(Op::send, oparg);
+    default:
+      return {.first = {common_op(opcode), oparg}};
   }
 }
 

@@ -38,8 +38,6 @@ class EventSource {
   // Whether nobody else reads this thread's events from the same source: some may be left out then.
   virtual bool is_alone() const = 0;
   virtual void attend(PyFrameObject* frame, Attention wanted) = 0;
-  // The frame waits or is over: until it goes on nothing of it is wanted.
-  virtual void release(PyFrameObject* frame) = 0;
   // No further events, though the call goes on.
   virtual void quit() = 0;
   // The call is over; called once, on the thread that it ran on. False: somebody else has put

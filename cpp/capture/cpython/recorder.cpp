@@ -488,7 +488,7 @@ class Recorder final : public EventReader {
     check_alone(record_.object(top.generator));
     const NodeId node = top.frame.yielded(item);
     record_.add(Kind::yields, words().empty, std::span(&node, 1), top.frame.place());
-    source_->release(frame);
+    source_->attend(frame, Attention::none);
     waiting_.emplace(record_.object(top.generator), std::move(top));
     frames_.pop_back();
   }

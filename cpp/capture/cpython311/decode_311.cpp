@@ -7,43 +7,27 @@ extern const bool kCalleeIsBelow = false;
 
 namespace {
 
-Meaning jump(Op op, int relative) { return {.first = {op}, .jumps = true, .relative = relative}; }
-Meaning end(Op op, int oparg = 0) { return {.first = {op, oparg}, .falls_through = false}; }
-
 Op op_of(int opcode) {
   switch (opcode) {
     case PRECALL:
     case MAKE_CELL:
       return Op::nothing;
-    case LOAD_ASSERTION_ERROR:
-      return Op::load_assertion_error;
     case LOAD_CLOSURE:
       return Op::load_closure;
     case LOAD_ATTR:
       return Op::load_attr;
     case LOAD_METHOD:
       return Op::load_method;
-    case BINARY_SUBSCR:
-      return Op::subscript;
     case UNARY_POSITIVE:
       return Op::unary_positive;
     case COMPARE_OP:
       return Op::compare;
-    case BUILD_CONST_KEY_MAP:
-      return Op::build_const_key_map;
     case LIST_TO_TUPLE:
       return Op::list_to_tuple;
     case FORMAT_VALUE:
       return Op::format;
     case KW_NAMES:
       return Op::kw_names;
-    case CALL_FUNCTION_EX:
-      return Op::call_function_ex;
-    case MAKE_FUNCTION:
-      return Op::make_function;
-    case BEFORE_WITH:
-      return Op::before_with;
-    case BEFORE_ASYNC_WITH:
     case ASYNC_GEN_WRAP:
       return Op::asynchronous;
     case PREP_RERAISE_STAR:
@@ -53,7 +37,7 @@ Op op_of(int opcode) {
     case PRINT_EXPR:
       return Op::outside_a_function;
     default:
-      return common_op(opcode);
+      return Op::unknown;
   }
 }
 
@@ -66,22 +50,8 @@ Meaning meaning_of(int opcode, int oparg) {
       if (oparg & 1) return {.first = {Op::push_null}, .then = load};
       return {.first = load};
     }
-    case RETURN_VALUE:
-      return end(Op::return_value);
-    case RAISE_VARARGS:
-      return end(Op::raise_varargs, oparg);
-    case RERAISE:
-      return end(Op::reraise, oparg);
-    case JUMP_FORWARD:
-      return {{Op::jump_forward}, {}, true, oparg, false};
-    case JUMP_BACKWARD:
-      return {{Op::jump_backward}, {}, true, -oparg, false};
-    case JUMP_BACKWARD_NO_INTERRUPT:
-      return {{Op::nothing}, {}, true, -oparg, false};
     case FOR_ITER:
       return jump(Op::for_iter, oparg);
-    case SEND:
-      return jump(Op::send, oparg);
     case JUMP_IF_FALSE_OR_POP:
       return jump(Op::jump_if_false_or_pop, oparg);
     case JUMP_IF_TRUE_OR_POP:
@@ -102,8 +72,10 @@ Meaning meaning_of(int opcode, int oparg) {
       return jump(Op::pop_jump_if_none, -oparg);
     case POP_JUMP_BACKWARD_IF_NOT_NONE:
       return jump(Op::pop_jump_if_not_none, -oparg);
-    default:
-      return {.first = {op_of(opcode), oparg}};
+    default: {
+      const Op own = op_of(opcode);
+      return own == Op::unknown ? common_meaning(opcode, oparg) : Meaning{.first = {own, oparg}};
+    }
   }
 }
 

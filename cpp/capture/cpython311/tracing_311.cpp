@@ -37,15 +37,6 @@ class Tracer final : public EventSource {
     }
   }
 
-  void release(PyFrameObject* frame) override {
-    if (is_alone()) {
-      dvm_frame_swap_opcodes(frame, 0);
-      dvm_frame_trace_lines(frame, 0);
-    } else if (const auto other = wants_.extract(dvm_frame_identity(frame))) {
-      dvm_frame_swap_opcodes(frame, other.mapped());
-    }
-  }
-
   void quit() override { PyEval_SetTrace(nullptr, nullptr); }
 
   bool end() override {
@@ -60,6 +51,15 @@ class Tracer final : public EventSource {
   }
 
  private:
+  void release(PyFrameObject* frame) {
+    if (is_alone()) {
+      dvm_frame_swap_opcodes(frame, 0);
+      dvm_frame_trace_lines(frame, 0);
+    } else if (const auto other = wants_.extract(dvm_frame_identity(frame))) {
+      dvm_frame_swap_opcodes(frame, other.mapped());
+    }
+  }
+
   static int trace(PyObject*, PyFrameObject* frame, int what, PyObject* argument) {
     return current ? current->on_trace(frame, what, argument) : 0;
   }

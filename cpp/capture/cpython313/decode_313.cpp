@@ -9,8 +9,6 @@ namespace {
 
 Meaning plain(Op op, int arg = 0) { return {.first = {op, arg}}; }
 Meaning two(Operation first, Operation then) { return {.first = first, .then = then}; }
-Meaning jump(Op op, int relative) { return {.first = {op}, .jumps = true, .relative = relative}; }
-Meaning end(Op op, int arg = 0) { return {.first = {op, arg}, .falls_through = false}; }
 
 // The numbers of CALL_INTRINSIC_1, which the interpreter does not publish.
 enum Intrinsic : int {
@@ -42,34 +40,24 @@ Op intrinsic(int number) {
 
 Op op_of(int opcode) {
   switch (opcode) {
-    case LOAD_ASSERTION_ERROR:
-      return Op::load_assertion_error;
     case LOAD_FAST_CHECK:
       return Op::load_fast;
     case MAKE_CELL:
       return Op::make_cell;
     case LOAD_FAST_AND_CLEAR:
       return Op::load_fast_and_clear;
-    case BINARY_SUBSCR:
-      return Op::subscript;
     case BINARY_SLICE:
       return Op::slice;
     case STORE_SLICE:
       return Op::store_slice;
     case TO_BOOL:
       return Op::to_bool;
-    case BUILD_CONST_KEY_MAP:
-      return Op::build_const_key_map;
     case FORMAT_SIMPLE:
       return Op::format;
     case CONVERT_VALUE:
       return Op::convert;
     case CALL_KW:
       return Op::call_kw;
-    case CALL_FUNCTION_EX:
-      return Op::call_function_ex;
-    case MAKE_FUNCTION:
-      return Op::make_function;
     case SET_FUNCTION_ATTRIBUTE:
       return Op::set_function_attribute;
     case END_FOR:
@@ -78,16 +66,12 @@ Op op_of(int opcode) {
       return Op::end_send;
     case CLEANUP_THROW:
       return Op::cleanup_throw;
-    case BEFORE_WITH:
-      return Op::before_with;
-    case BEFORE_ASYNC_WITH:
-      return Op::asynchronous;
     case LOAD_LOCALS:
     case LOAD_FROM_DICT_OR_DEREF:
     case LOAD_FROM_DICT_OR_GLOBALS:
       return Op::outside_a_function;
     default:
-      return common_op(opcode);
+      return Op::unknown;
   }
 }
 
@@ -116,24 +100,10 @@ Meaning meaning_of(int opcode, int oparg) {
       return plain(intrinsic(oparg));
     case CALL_INTRINSIC_2:
       return plain(oparg == kPrepareReraise ? Op::exception_group : Op::type_parameters);
-    case RETURN_VALUE:
-      return end(Op::return_value);
     case RETURN_CONST:
       return {.first = {Op::load_const, oparg}, .then = {Op::return_value}, .falls_through = false};
-    case RAISE_VARARGS:
-      return end(Op::raise_varargs, oparg);
-    case RERAISE:
-      return end(Op::reraise, oparg);
-    case JUMP_FORWARD:
-      return {{Op::jump_forward}, {}, true, oparg, false};
-    case JUMP_BACKWARD:
-      return {{Op::jump_backward}, {}, true, -oparg, false};
-    case JUMP_BACKWARD_NO_INTERRUPT:
-      return {{Op::nothing}, {}, true, -oparg, false};
     case FOR_ITER:
       return jump(Op::for_iter, oparg + 2);  // beyond END_FOR and POP_TOP
-    case SEND:
-      return jump(Op::send, oparg);
     case POP_JUMP_IF_FALSE:
       return jump(Op::pop_jump_if_false, oparg);
     case POP_JUMP_IF_TRUE:
@@ -142,8 +112,10 @@ Meaning meaning_of(int opcode, int oparg) {
       return jump(Op::pop_jump_if_none, oparg);
     case POP_JUMP_IF_NOT_NONE:
       return jump(Op::pop_jump_if_not_none, oparg);
-    default:
-      return plain(op_of(opcode), oparg);
+    default: {
+      const Op own = op_of(opcode);
+      return own == Op::unknown ? common_meaning(opcode, oparg) : Meaning{.first = {own, oparg}};
+    }
   }
 }
 

@@ -1,6 +1,4 @@
 #define Py_BUILD_CORE 1
-#include <stddef.h>
-
 #include "capture/cpython/frame_parts.h"
 #include "internal/pycore_code.h"
 #include "internal/pycore_frame.h"
@@ -15,12 +13,6 @@ DvmFrameParts dvm_frame_parts(PyFrameObject* frame) {
   return parts;
 }
 
-int dvm_code_line(PyCodeObject* code, int unit) {
-  return PyCode_Addr2Line(code, unit * (int)sizeof(_Py_CODEUNIT));
-}
-
-const void* dvm_frame_identity(PyFrameObject* frame) { return frame->f_frame; }
-
 /* Below a frame that C code has called, there is one of the interpreter's own. */
 const void* dvm_frame_caller(PyFrameObject* frame) {
   const _PyInterpreterFrame* f = frame->f_frame->previous;
@@ -30,31 +22,10 @@ const void* dvm_frame_caller(PyFrameObject* frame) {
 
 PyObject* dvm_frame_function(PyFrameObject* frame) { return frame->f_frame->f_funcobj; }
 
-PyObject* dvm_frame_generator(PyFrameObject* frame) {
-  _PyInterpreterFrame* f = frame->f_frame;
-  if (f->owner != FRAME_OWNED_BY_GENERATOR) return NULL;
-  return (PyObject*)_PyFrame_GetGenerator(f);
-}
-
-int dvm_generator_scopes(PyObject* generator, DvmScopes* scopes) {
-  const PyGenObject* own = (PyGenObject*)generator;
-  if (FRAME_STATE_FINISHED(own->gi_frame_state)) return 0;
-  const _PyInterpreterFrame* f = (const _PyInterpreterFrame*)own->gi_iframe;
-  *scopes = (DvmScopes){f->f_globals, f->f_builtins};
-  return 1;
-}
-
-int dvm_frame_is_cell(const PyCodeObject* code, int slot) {
-  return (_PyLocals_GetKind(code->co_localspluskinds, slot) & CO_FAST_CELL) != 0;
-}
-
-int dvm_frame_holds_cell(const PyCodeObject* code, int slot) {
-  return (_PyLocals_GetKind(code->co_localspluskinds, slot) & (CO_FAST_CELL | CO_FAST_FREE)) != 0;
-}
-
 PyCodeObject* dvm_generator_code(PyObject* generator) {
   return _PyFrame_GetCode((_PyInterpreterFrame*)((PyGenObject*)generator)->gi_iframe);
 }
+
 Py_ssize_t dvm_code_new_place(freefunc free) { return PyUnstable_Eval_RequestCodeExtraIndex(free); }
 
 void* dvm_code_kept(PyCodeObject* code, Py_ssize_t place) {

@@ -18,7 +18,7 @@ namespace {
 class Monitor;
 thread_local Monitor* current = nullptr;  // the innermost of this thread
 
-// The events that are read, in the order of kCallbacks.
+// The events that are read, in the order of `callbacks`.
 enum Event : size_t {
   kStart,
   kResume,
@@ -121,8 +121,6 @@ class Monitor final : public EventSource {
     if (counts_turns_) return;
     for (PyObject* const other : std::exchange(quiet_, {})) tool_.watch_again(other);
   }
-
-  void release(PyFrameObject*) override {}
 
   void quit() override {
     if (!std::exchange(is_over_, true)) stop();

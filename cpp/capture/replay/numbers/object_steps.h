@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "capture/path/steps.h"
+#include "capture/record/special_methods.h"
 #include "capture/replay/numbers/attempt.h"
 #include "capture/replay/numbers/code.h"
 
@@ -126,7 +127,7 @@ class BoxedStep final : public ObjectStep {
 bool may_box(PyObject* callee);
 
 inline PyObject* list_method(const char* name) {  // borrowed
-  return _PyType_Lookup(&PyList_Type, Ref::steal(PyUnicode_InternFromString(name)).get());
+  return special_method(&PyList_Type, name);
 }
 
 }  // namespace dvm::capture::numbers
