@@ -54,7 +54,7 @@ test-python: .venv/installed .venv/extra-$(TESTS_WITH) ## run the Python tests o
 in-root := make PYTHON=python3 TESTS_WITH=$(TESTS_WITH)
 test-py313: | apt-roots ## run the Python tests on CPython 3.13 (as root)
 	scripts/python_root.sh trixie $(in-root) test-python
-test-py314: | apt-roots ## the same on CPython 3.14: what works without capture
+test-py314: | apt-roots ## the same on CPython 3.14
 	scripts/python_root.sh sid $(in-root) test-python
 
 bench: .venv/installed .venv/extra-bench | apt-bench ## time dvm and its peers (an hour), and the parts of dvm
