@@ -480,13 +480,13 @@ PyObject* CompiledFunction::capture(PyObject* self, Call& call) {
     return put_off(expected + traced.tracer, true);
   }
   if (expected > budget) return put_off(expected, false);
-  const int64_t most = at_any_cost ? INT64_MAX : budget + Policy::kAtOnce;
+  int64_t most = at_any_cost ? INT64_MAX : budget + Policy::kLittle;
   const auto count = gives_arguments ? std::ssize(recorded_arguments) : parameters_;
   std::unique_ptr<Path> path = lower_(self, trace, bound, count, most);
   const int64_t lowered = since(begin).cpu - traced.nanos;
   if (path == nullptr) {
     if (PyErr_Occurred()) return nullptr;
-    return put_off(2 * lowered, true);
+    return put_off(std::max(2 * lowered, most), true);
   }
   // With the turns that it lacks, another recording may become a path.
   if (skipped && !path->reason().empty()) {
