@@ -491,7 +491,11 @@ PyObject* CompiledFunction::capture(PyObject* self, Call& call) {
   // With the turns that it lacks, another recording may become a path.
   if (skipped && !path->reason().empty()) {
     may_skip_turns_ = false;
-    return put_off(2 * lowered, true);
+    // All events of all turns, if those that were skipped are like the others.
+    const double times = 1 + static_cast<double>(trace.record->skipped()) /
+                                 static_cast<double>(std::max<int64_t>(1, recording.opcodes));
+    const double events = times * static_cast<double>(recording.events.size());
+    return put_off(std::max(2 * lowered, policy_.expected_of(static_cast<int64_t>(events))), true);
   }
   // The function itself may have replaced its code, or called itself, meanwhile.
   if (code.get() != code_.get()) return trace.result.release();

@@ -95,7 +95,7 @@ struct Row {
   std::vector<double> defaults;
   bool is_there;
   decltype(Library::Drawing::integer) integer = nullptr;
-  size_t least = 0;  // parameters
+  size_t least = 0;            // parameters
   PyObject* method = nullptr;  // of the class
 };
 

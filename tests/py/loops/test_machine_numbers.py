@@ -1,4 +1,4 @@
-"""Turns that the machine of numbers came to know later: each is on it, and does what it does plain."""
+"""What turns on the machine of numbers do: each program is on it, and does what it does plain."""
 
 from __future__ import annotations
 
@@ -271,8 +271,8 @@ def test_lists_hold_what_was_stored(function: Callable[..., Any]) -> None:
 def test_lists_are_sorted_in_place(of_floats: bool) -> None:
     compiled = dvm.compile(sorted_by_hand)
     rng = np.random.default_rng(0)
-    for n in (40, 60, 0, 1, 90, 30, 70):
-        numbers = rng.normal(size=n) if of_floats else rng.integers(0, 1 << 40, n)
+    for _ in range(6):
+        numbers = rng.normal(size=60) if of_floats else rng.integers(0, 1 << 40, 60)
         compare(sorted_by_hand, compiled, (numbers.tolist(),))
     assert turns_of_numbers(compiled) > 500
 
@@ -309,3 +309,60 @@ def test_all_ways_that_were_recorded_are_known_at_once() -> None:
     for n in (300, 200, 390):
         compare(four_ways, compiled, (X, n))
     assert compiled.stats.captures == 1, compiled.stats
+
+
+# ---- characters
+
+
+def shifted(text, shift):
+    out, asked = [], 0
+    for c in text:
+        if c.isalpha():
+            out.append(chr((ord(c) - 97 + shift) % 26 + 97))
+        else:
+            out.append(c)
+        asked += c.isdigit() + 2 * c.isspace() + 4 * c.isupper() + 8 * (c in "abc1")
+    return "".join(out), asked
+
+
+def windows(text, wanted):
+    best = count = 0
+    for k in range(20, len(text)):
+        if text[k] in wanted:
+            count += 1
+        if text[k - 20] in wanted:
+            count -= 1
+        best = max(best, count)
+    return best, count
+
+
+TEXTS = ("some text 12 AB", "no digits here at all ", "Grüße, ö and ÿ ", "abc1", "x²½ ")
+
+
+def test_characters_are_told_apart() -> None:
+    compiled = dvm.compile(shifted)
+    for number, text in enumerate(TEXTS):
+        compare(shifted, compiled, (text * 40, number))
+    compare(shifted, compiled, (TEXTS[0] * 30 + "\u4e00 \U0001f600" + TEXTS[1] * 30, 5))
+    compare(shifted, compiled, ("", 5))
+    assert turns_of_numbers(compiled) > 500
+
+
+def test_characters_are_in_texts() -> None:
+    compiled = dvm.compile(windows)
+    for wanted in ("GC", "a", "", "xyzabc "):
+        for text in TEXTS:
+            compare(windows, compiled, (text * 30, wanted))
+    assert turns_of_numbers(compiled) > 500
+
+
+def test_codes_of_other_characters() -> None:
+    def spelled(numbers):
+        found = []
+        for number in numbers:
+            found.append(chr(number))
+        return "".join(found), found
+
+    compiled = dvm.compile(spelled)
+    for least in (60, 200, 250, 0x10FFF0, -10):
+        compare(spelled, compiled, (list(range(least, least + 40)),))

@@ -41,7 +41,7 @@ int64_t length_of_range(int64_t start, int64_t stop, int64_t step) {
 bool compares(Op op) {
   return (Op::eq_floats <= op && op <= Op::ge_floats) ||
          (Op::eq_integers <= op && op <= Op::ge_integers) || op == Op::eq_texts ||
-         op == Op::ne_texts;
+         op == Op::ne_texts || op == Op::in_text;
 }
 
 // Of Python's floats: whatever they are, there is a result.

@@ -42,9 +42,9 @@ bool DrawStep::is_for(PyObject* method) {
     if (drawing_ || names_ != nullptr) continue;
     drawing_ = library->drawing_of(method, arguments_.size());
     const bool is_element = drawing_ && drawing_->integer != nullptr;
-    drawn_ = is_element ? Type{Kind::element, core::DType::i64,
-                               static_cast<uint16_t>(library->number)}
-                        : Type{Kind::floating};
+    drawn_ = is_element
+                 ? Type{Kind::element, core::DType::i64, static_cast<uint16_t>(library->number)}
+                 : Type{Kind::floating};
   }
   return true;
 }
@@ -74,10 +74,9 @@ bool DrawStep::draw(const Cell* cells, Type& type, Cell& number) {
     if (!given) return draw_by_method(cells, type, number);
     parameters[i] = *given;
   }
-  const bool is_drawn =
-      drawing_->integer != nullptr
-          ? drawing_->integer(drawing_->state, parameters.data(), number.i)
-          : drawing_->function(drawing_->state, parameters.data(), number.f);
+  const bool is_drawn = drawing_->integer != nullptr
+                            ? drawing_->integer(drawing_->state, parameters.data(), number.i)
+                            : drawing_->function(drawing_->state, parameters.data(), number.f);
   if (!is_drawn) return false;
   type = drawn_;
   attempt_.draws().note(owner_, type, number);

@@ -260,6 +260,44 @@ std::optional<Number> append_binary(Code& code, Operator op, const Number& a, co
   return Number{code.emit(*row->integers, a.cell, b.cell), of};
 }
 
+Number append_contained(Code& code, const Number& part, const Number& text) {
+  return {code.emit(Op::in_text, part.cell, text.cell), kBoolean};
+}
+
+namespace {
+
+struct TextMethod {
+  std::string_view name;
+  AsksCharacter function;
+};
+constexpr TextMethod kTextMethods[] = {
+    {"isalpha", _PyUnicode_IsAlpha},          {"isdigit", _PyUnicode_IsDigit},
+    {"isdecimal", _PyUnicode_IsDecimalDigit}, {"isnumeric", _PyUnicode_IsNumeric},
+    {"isspace", _PyUnicode_IsWhitespace},     {"islower", _PyUnicode_IsLowercase},
+    {"isupper", _PyUnicode_IsUppercase},
+};
+
+}  // namespace
+
+std::optional<Number> append_method(Code& code, PyObject* name, const Number& text) {
+  for (const auto& [called, function] : kTextMethods) {
+    if (PyUnicode_CompareWithASCIIString(name, called.data()) != 0) continue;
+    return Number{code.emit(Op::asks_text, text.cell, 0, std::bit_cast<int64_t>(function)),
+                  kBoolean};
+  }
+  return {};
+}
+
+std::optional<Number> append_characters(Code& code, PyObject* callee, const Number& a) {
+  if (a.type.kind == Kind::text && is_builtin(callee, "ord")) {
+    return Number{code.emit(Op::code_of_text, a.cell), kInteger};
+  }
+  if (a.type.kind == Kind::integer && is_builtin(callee, "chr")) {
+    return Number{code.emit(Op::text_of_code, a.cell), {Kind::text}};
+  }
+  return {};
+}
+
 std::optional<Number> append_call(Code& code, PyObject* callee, std::span<const Number> arguments) {
   if (arguments.size() == 1) {
     if (makes_array(callee, arguments[0])) return arguments[0];

@@ -361,8 +361,10 @@ bool TurnCode::changing(const Path& path, const Step& step, const int32_t* p) {
         return element(p[0], p[2], p[3]) || view(p[0], p[2], p[3]);
       }
       return computed(p[0], static_cast<Operator>(p[1]), p[2], p[3]);
+    case StepOp::getattr_:
+      return method_of_text(p);
     case StepOp::call_:
-      return called(p);
+      return called_with_text(p) || called(p);
     default:
       return false;
   }
@@ -418,7 +420,32 @@ bool TurnCode::compares_texts(Operator op, int32_t a, int32_t b) {
   return first && second && !first->type.is_number() && !second->type.is_number();
 }
 
+bool TurnCode::method_of_text(const int32_t* p) {
+  const auto text = value(p[1]);
+  if (!text || text->type.kind != Kind::text) return false;
+  known(p[0]) = {.is = Known::Is::method, .number = *text, .parts = {p[2]}};
+  return true;
+}
+
+bool TurnCode::called_with_text(const int32_t* p) {
+  const Known& callee = known(p[1]);
+  if (p[3 + p[2]] >= 0) return false;
+  if (callee.is == Known::Is::method) {
+    return p[2] == 0 &&
+           define(p[0], append_method(code_, path_->object(callee.parts[0]), callee.number));
+  }
+  if (p[2] != 1 || !is_same(p[1]) || object(p[1]) == nullptr) return false;
+  const auto given = value(p[3]);
+  return given && define(p[0], append_characters(code_, object(p[1]), *given));
+}
+
 bool TurnCode::computed(int32_t result, Operator op, int32_t a, int32_t b) {
+  const auto part = op == Operator::contained ? value(a) : std::nullopt;
+  if (part && part->type.kind == Kind::text) {
+    const auto text = value(b);
+    if (!text || text->type.kind != Kind::text) return false;
+    return define(result, append_contained(code_, *part, *text));
+  }
   if (compares_texts(op, a, b)) {
     const Op compare = op == Operator::equal ? Op::eq_texts : Op::ne_texts;
     return define(result,

@@ -59,6 +59,7 @@ class TurnCode {
       iterator,  // of such a range, or of what is the same in all turns: `over`
       loop,      // the value of a loop within, by its cells
       typed,     // a number, whose type a cell tells
+      method,    // of a text, of the name that an object of the path is
       unknown
     } is = Is::object;
     Number number = {};  // of a place: its address, and the dtype of what is there
@@ -196,6 +197,8 @@ class TurnCode {
   bool guard_is(const int32_t* p);
   bool guard_type(const int32_t* p);
   bool compares_texts(Operator op, int32_t a, int32_t b);
+  bool method_of_text(const int32_t* p);
+  bool called_with_text(const int32_t* p);
   bool computed(int32_t result, Operator op, int32_t a, int32_t b);
 
   // max, min, abs, and the array of an element, for which that stands; other functions of numbers.

@@ -82,7 +82,7 @@ bool TurnCode::appended(int32_t list, int32_t parts) {
     turn_->same_lists_.push_back({list, &append_step<AppendArrayStep>(*known(part).slot)});
     return true;
   }
-  const auto given = number(part);
+  const auto given = value(part);
   if (!given || known(part).is_of_array) return false;
   append_object_step<AppendStep>(list, *given, attempt);
   return true;

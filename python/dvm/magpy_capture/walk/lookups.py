@@ -336,9 +336,7 @@ class Lookups(WalkPart):
             return self.rules.store_subscript(base, key, value)
         target = self.indexing.index(
             base,
-            Sequence([*parts, Literal(Ellipsis)])
-            if not _has_ellipsis(parts)
-            else key,
+            Sequence([*parts, Literal(Ellipsis)]) if not _has_ellipsis(parts) else key,
             written=True,
         )
         row = [] if not self.varying.in_turn or _has_ellipsis(parts) else _numbers_of(value)
