@@ -140,6 +140,7 @@ void Bound::mirror_lists(std::vector<PyObject*> apart) {
 }
 
 void Bound::empty() {
+  mirrors_.clear();
   registers_.clear();
   for (const auto& items : items_) items->empty();
 }

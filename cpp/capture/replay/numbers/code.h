@@ -73,7 +73,7 @@ struct Elements {
 };
 
 // What the interpreter tells of a character.
-using AsksCharacter = int (*)(uint32_t);
+using AsksCharacter = bool (*)(uint32_t);
 
 // An instruction that is an object of its own.
 class CellStep {

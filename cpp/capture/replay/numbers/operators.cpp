@@ -271,10 +271,13 @@ struct TextMethod {
   AsksCharacter function;
 };
 constexpr TextMethod kTextMethods[] = {
-    {"isalpha", _PyUnicode_IsAlpha},          {"isdigit", _PyUnicode_IsDigit},
-    {"isdecimal", _PyUnicode_IsDecimalDigit}, {"isnumeric", _PyUnicode_IsNumeric},
-    {"isspace", _PyUnicode_IsWhitespace},     {"islower", _PyUnicode_IsLowercase},
-    {"isupper", _PyUnicode_IsUppercase},
+    {"isalpha", [](Py_UCS4 c) { return Py_UNICODE_ISALPHA(c) != 0; }},
+    {"isdigit", [](Py_UCS4 c) { return Py_UNICODE_ISDIGIT(c) != 0; }},
+    {"isdecimal", [](Py_UCS4 c) { return Py_UNICODE_ISDECIMAL(c) != 0; }},
+    {"isnumeric", [](Py_UCS4 c) { return Py_UNICODE_ISNUMERIC(c) != 0; }},
+    {"isspace", [](Py_UCS4 c) { return Py_UNICODE_ISSPACE(c) != 0; }},
+    {"islower", [](Py_UCS4 c) { return Py_UNICODE_ISLOWER(c) != 0; }},
+    {"isupper", [](Py_UCS4 c) { return Py_UNICODE_ISUPPER(c) != 0; }},
 };
 
 }  // namespace

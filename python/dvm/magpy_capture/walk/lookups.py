@@ -339,7 +339,8 @@ class Lookups(WalkPart):
             Sequence([*parts, Literal(Ellipsis)]) if not _has_ellipsis(parts) else key,
             written=True,
         )
-        row = [] if not self.varying.in_turn or _has_ellipsis(parts) else _numbers_of(value)
+        one_by_one = self.varying.in_turn and base.library.has_scalars and not _has_ellipsis(parts)
+        row = _numbers_of(value) if one_by_one else []
         if target.rank == 1 and target.dtype == "float64" and len(row) > 1:
             self.program.require_all_equal(target.shape, [self.graph.size(len(row))])
             for place, number in enumerate(row):
