@@ -480,7 +480,7 @@ PyObject* CompiledFunction::capture(PyObject* self, Call& call) {
     return put_off(expected + traced.tracer, true);
   }
   if (expected > budget) return put_off(expected, false);
-  int64_t most = at_any_cost ? INT64_MAX : budget + Policy::kLittle;
+  int64_t most = at_any_cost ? INT64_MAX : budget + Policy::kAtOnce;
   const auto count = gives_arguments ? std::ssize(recorded_arguments) : parameters_;
   std::unique_ptr<Path> path = lower_(self, trace, bound, count, most);
   const int64_t lowered = since(begin).cpu - traced.nanos;
