@@ -27,11 +27,15 @@ endif()
 # dvm_folder(NAME USES a b ... SMALL x y ...): library dvm_NAME from every .cpp in this folder and those
 # below it, on top of the folders it uses. A folder that has headers alone is a library without object
 # code. What the folders x y below it do is done once per graph, or when somebody asks: compiled for
-# size, which takes a third off their code and a sixth off what compiling it takes.
+# size, which takes a third off their code and a sixth off what compiling it takes. Files whose path
+# matches APART are left to whoever asks for that.
 function(dvm_folder name)
-  cmake_parse_arguments(ARG "" "" "USES;SMALL" ${ARGN})
+  cmake_parse_arguments(ARG "" "APART" "USES;SMALL" ${ARGN})
   list(TRANSFORM ARG_USES PREPEND dvm_)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
+  if(ARG_APART)
+    list(FILTER sources EXCLUDE REGEX "${ARG_APART}")
+  endif()
   if(NOT sources)
     add_library(dvm_${name} INTERFACE)
     target_link_libraries(dvm_${name} INTERFACE dvm_options ${ARG_USES})
