@@ -5,9 +5,10 @@
 //   #include "cpu/for_each_level.h"
 //
 // keeps its kernels under `#if DVM_LEVEL_IS_HERE` between HWY_BEFORE_NAMESPACE() and
-// HWY_AFTER_NAMESPACE() in a namespace HWY_NAMESPACE, and ends with `DVM_FILL_BY_LEVEL(fill_x)` under
-// `#if DVM_CHOOSES_LEVEL`. Highway sets the target options; most kernels are loops that the compiler
-// makes SIMD of.
+// HWY_AFTER_NAMESPACE() in a namespace HWY_NAMESPACE, and ends with `DVM_FILL_BY_LEVEL(fill_x)`
+// under
+// `#if DVM_CHOOSES_LEVEL`. Highway sets the target options; most kernels are loops that the
+// compiler makes SIMD of.
 //
 // Where other levels exist, the portable one is compiled apart, with the flags of a machine that is
 // rare (CMakeLists.txt): DVM_PORTABLE_LEVEL says that this is it.

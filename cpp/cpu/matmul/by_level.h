@@ -1,4 +1,5 @@
-// The kernels of one kind, of the level that is asked for: what the files of kernels end with, under
+// The kernels of one kind, of the level that is asked for: what the files of kernels end with,
+// under
 // `#if DVM_CHOOSES_LEVEL`. `name`: a function in the namespace of each level.
 #pragma once
 
