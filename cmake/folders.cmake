@@ -80,10 +80,9 @@ function(dvm_share_headers target)
   endif()
 endfunction()
 
-# dvm_test(NAME USES a b ... BUSY): one GoogleTest executable from every .cpp in a test folder. BUSY:
-# it computes for minutes by itself what it expects.
+# dvm_test(NAME USES a b ...): one GoogleTest executable from every .cpp in a test folder.
 function(dvm_test name)
-  cmake_parse_arguments(ARG "BUSY" "" "USES" ${ARGN})
+  cmake_parse_arguments(ARG "" "" "USES" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${name}/*.cpp)
   if(NOT sources)
     return()
@@ -91,13 +90,9 @@ function(dvm_test name)
   add_executable(test_${name} ${sources})
   target_include_directories(test_${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests/cpp)
   target_link_libraries(test_${name} PRIVATE GTest::gtest_main)
-  # A test runs once: compiling it fast matters more, unless it is busy. Most of a file's time is what
-  # it includes and makes of templates, which a batch of files does once.
+  # Most of a file's time is what it includes and makes of templates, which a batch of files does once.
   set_target_properties(test_${name} PROPERTIES UNITY_BUILD_BATCH_SIZE 12)
-  if(NOT ARG_BUSY)
-    target_compile_options(test_${name} PRIVATE $<$<CONFIG:Debug>:-O0>)
-    dvm_share_headers(test_${name})
-  endif()
+  dvm_share_headers(test_${name})
   foreach(dep IN LISTS ARG_USES)
     target_link_libraries(test_${name} PRIVATE dvm_${dep})
   endforeach()
