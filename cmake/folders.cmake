@@ -27,11 +27,15 @@ endif()
 # dvm_folder(NAME USES a b ... SMALL x y ...): library dvm_NAME from every .cpp in this folder and those
 # below it, on top of the folders it uses. A folder that has headers alone is a library without object
 # code. What the folders x y below it do is done once per graph, or when somebody asks: compiled for
-# size, which takes a third off their code and a sixth off what compiling it takes.
+# size, which takes a third off their code and a sixth off what compiling it takes. Files whose path
+# matches APART are left to whoever asks for that.
 function(dvm_folder name)
-  cmake_parse_arguments(ARG "" "" "USES;SMALL" ${ARGN})
+  cmake_parse_arguments(ARG "" "APART" "USES;SMALL" ${ARGN})
   list(TRANSFORM ARG_USES PREPEND dvm_)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
+  if(ARG_APART)
+    list(FILTER sources EXCLUDE REGEX "${ARG_APART}")
+  endif()
   if(NOT sources)
     add_library(dvm_${name} INTERFACE)
     target_link_libraries(dvm_${name} INTERFACE dvm_options ${ARG_USES})
@@ -42,16 +46,25 @@ function(dvm_folder name)
     set(small ${sources})
     list(FILTER small INCLUDE REGEX "^${CMAKE_CURRENT_SOURCE_DIR}/(${folders})/")
     list(REMOVE_ITEM sources ${small})
-    add_library(dvm_${name}_small OBJECT ${small})
-    target_link_libraries(dvm_${name}_small PRIVATE dvm_options ${ARG_USES})
-    dvm_compile_small(dvm_${name}_small)
-    list(APPEND sources $<TARGET_OBJECTS:dvm_${name}_small>)
   endif()
   add_library(dvm_${name} STATIC ${sources})
   target_link_libraries(dvm_${name} PUBLIC dvm_options ${ARG_USES})
+  if(ARG_SMALL)
+    dvm_part(dvm_${name} small FILES ${small} OPTIONS -Os)
+  endif()
 endfunction()
 function(dvm_compile_small target)
   target_compile_options(${target} PRIVATE $<$<NOT:$<CONFIG:Debug>>:-Os>)
+endfunction()
+
+# dvm_part(LIBRARY PART FILES ... OPTIONS ...): files of a library with options of their own, where it is
+# not compiled for debugging. CMake makes batches of the files of a target, but not of one that has options.
+function(dvm_part library part)
+  cmake_parse_arguments(ARG "" "" "FILES;OPTIONS" ${ARGN})
+  add_library(${library}_${part} OBJECT ${ARG_FILES})
+  target_link_libraries(${library}_${part} PRIVATE $<TARGET_PROPERTY:${library},LINK_LIBRARIES>)
+  target_compile_options(${library}_${part} PRIVATE "$<$<NOT:$<CONFIG:Debug>>:${ARG_OPTIONS}>")
+  target_sources(${library} PRIVATE $<TARGET_OBJECTS:${library}_${part}>)
 endfunction()
 
 # What nearly all tests include, parsed once: most of the time of a short file.
@@ -67,7 +80,7 @@ function(dvm_share_headers target)
   endif()
 endfunction()
 
-# dvm_test(NAME LABEL USES a b ...): one GoogleTest executable from every .cpp in a test folder.
+# dvm_test(NAME USES a b ...): one GoogleTest executable from every .cpp in a test folder.
 function(dvm_test name)
   cmake_parse_arguments(ARG "" "" "USES" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${name}/*.cpp)
@@ -77,9 +90,7 @@ function(dvm_test name)
   add_executable(test_${name} ${sources})
   target_include_directories(test_${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests/cpp)
   target_link_libraries(test_${name} PRIVATE GTest::gtest_main)
-  # A test runs once: compiling it fast matters more. Most of a file's time is what it includes and
-  # makes of templates, which a batch of files does once.
-  target_compile_options(test_${name} PRIVATE $<$<CONFIG:Debug>:-O0>)
+  # Most of a file's time is what it includes and makes of templates, which a batch of files does once.
   set_target_properties(test_${name} PROPERTIES UNITY_BUILD_BATCH_SIZE 12)
   dvm_share_headers(test_${name})
   foreach(dep IN LISTS ARG_USES)

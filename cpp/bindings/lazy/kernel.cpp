@@ -20,12 +20,12 @@ std::unordered_map<std::string, std::shared_ptr<const Kernel>>& kernels() {
 int64_t g_compiled = 0;
 
 // Of the thread that computes; two may compute what came from one buffer.
-struct Scratch {
+struct KernelScratch {
   std::string key;
   std::vector<runtime::BufferView> inputs, results;
   std::vector<core::Scalar> scalars;
 };
-thread_local Scratch t_scratch;
+thread_local KernelScratch t_kernel_scratch;
 
 class Host final : public capture::ArrayHost {
  public:
@@ -103,7 +103,7 @@ class Key {
 }  // namespace
 
 std::shared_ptr<const Kernel> kernel_of(std::span<const Node> nodes, Sizes& sizes) {
-  std::string& text = t_scratch.key;
+  std::string& text = t_kernel_scratch.key;
   Key key(text, sizes);
   for (const Node& node : nodes) key.add(node);
   if (const auto found = kernels().find(text); found != kernels().end()) return found->second;
@@ -119,8 +119,9 @@ std::shared_ptr<const Kernel> kernel_of(std::span<const Node> nodes, Sizes& size
 bool run(const Kernel& kernel, std::span<const Node> nodes, const Sizes& sizes,
          std::vector<PyObject*>& values) {
   const runtime::CompiledGraph& graph = kernel.compilation.graph;
-  std::vector<runtime::BufferView>&inputs = t_scratch.inputs, &results = t_scratch.results;
-  std::vector<core::Scalar>& scalars = t_scratch.scalars;
+  std::vector<runtime::BufferView>& inputs = t_kernel_scratch.inputs;
+  std::vector<runtime::BufferView>& results = t_kernel_scratch.results;
+  std::vector<core::Scalar>& scalars = t_kernel_scratch.scalars;
   inputs.clear();
   scalars.clear();
   for (size_t k = 0; k < sizes.all.size(); ++k) {

@@ -6,6 +6,8 @@
 #include "cpu/attention/attention-inl.h"
 #include "cpu/attention/attention_kernels.h"
 
+#if DVM_LEVEL_IS_HERE
+
 HWY_BEFORE_NAMESPACE();
 namespace dvm::cpu::HWY_NAMESPACE {
 
@@ -25,7 +27,9 @@ void fill_attention(vm::KernelTable& table) {
 }  // namespace dvm::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
-#if HWY_ONCE
+#endif
+
+#if DVM_CHOOSES_LEVEL
 namespace dvm::cpu {
 DVM_FILL_BY_LEVEL(fill_attention)
 }  // namespace dvm::cpu

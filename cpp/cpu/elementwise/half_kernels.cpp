@@ -9,16 +9,17 @@
 #include "cpu/elementwise/half_blocks-inl.h"
 #include "cpu/elementwise/tile_ops.h"
 
+#if DVM_LEVEL_IS_HERE
+
 HWY_BEFORE_NAMESPACE();
 namespace dvm::cpu::HWY_NAMESPACE {
-
-constexpr int64_t kBlock = 512;
 
 // kHalf: whether the result is one of H, not bool.
 template <typename H, Insn kInsn, int kArity, bool kHalf>
 void half_kernel(const TileArgs& args) noexcept {
   static const vm::TileKernel kernel =
       kernel_table(kLevel).at[static_cast<int>(kInsn)][static_cast<int>(DType::f32)];
+  constexpr int64_t kBlock = 512;
   alignas(64) float operands[kArity][kBlock], result[kBlock];
   TileArgs block = args;
   for (int k = 0; k < kArity; ++k) {
@@ -101,7 +102,9 @@ void fill_halves(KernelTable& table) {
 }  // namespace dvm::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
-#if HWY_ONCE
+#endif
+
+#if DVM_CHOOSES_LEVEL
 namespace dvm::cpu {
 DVM_FILL_BY_LEVEL(fill_halves)
 }

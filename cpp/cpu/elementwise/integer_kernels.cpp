@@ -5,6 +5,8 @@
 // What compiles per level comes after it.
 #include "cpu/elementwise/elementwise-inl.h"
 
+#if DVM_LEVEL_IS_HERE
+
 HWY_BEFORE_NAMESPACE();
 namespace dvm::cpu::HWY_NAMESPACE {
 
@@ -56,7 +58,9 @@ void fill_integers(vm::KernelTable& table) {
 }  // namespace dvm::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
-#if HWY_ONCE
+#endif
+
+#if DVM_CHOOSES_LEVEL
 namespace dvm::cpu {
 DVM_FILL_BY_LEVEL(fill_integers)
 }

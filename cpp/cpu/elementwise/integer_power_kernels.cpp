@@ -9,6 +9,8 @@
 
 #include "cpu/elementwise/elementwise-inl.h"
 
+#if DVM_LEVEL_IS_HERE
+
 HWY_BEFORE_NAMESPACE();
 namespace dvm::cpu::HWY_NAMESPACE {
 
@@ -86,7 +88,9 @@ void fill_integer_powers(KernelTable& table) {
 }  // namespace dvm::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
-#if HWY_ONCE
+#endif
+
+#if DVM_CHOOSES_LEVEL
 namespace dvm::cpu {
 DVM_FILL_BY_LEVEL(fill_integer_powers)
 }

@@ -5,6 +5,8 @@
 // What compiles per level comes after it.
 #include "cpu/elementwise/math_blocks-inl.h"
 
+#if DVM_LEVEL_IS_HERE
+
 HWY_BEFORE_NAMESPACE();
 namespace dvm::cpu::HWY_NAMESPACE {
 
@@ -13,7 +15,9 @@ void fill_math_f32(KernelTable& table) { fill_functions<DType::f32>(table); }
 }  // namespace dvm::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
-#if HWY_ONCE
+#endif
+
+#if DVM_CHOOSES_LEVEL
 namespace dvm::cpu {
 DVM_FILL_BY_LEVEL(fill_math_f32)
 }

@@ -1,7 +1,7 @@
 // Products by AMX's tiles of matrices, of a level that has those.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "cpu/matmul/amx_matmul_kernels.cpp"
-#include "hwy/foreach_target.h"  // IWYU pragma: keep
+#include "cpu/for_each_level.h"
 // What compiles per level comes after it.
 #include "cpu/matmul/amx_multiply-inl.h"
 #include "cpu/matmul/by_level.h"

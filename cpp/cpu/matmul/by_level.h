@@ -1,6 +1,6 @@
 // The kernels of one kind, of the level that is asked for: what the files of kernels end with,
 // under
-// `#if HWY_ONCE`. `tables`: a function of that name in the namespace of each level.
+// `#if DVM_CHOOSES_LEVEL`. `name`: a function in the namespace of each level.
 #pragma once
 
 #include "cpu/matmul/matmul_kernels.h"
@@ -17,6 +17,9 @@ const MatmulKernels& rounding_matmul(SimdLevel level);  // of f32, of precision 
 
 #if HWY_ARCH_X86
 #define DVM_MATMUL_BY_LEVEL(name)              \
+  namespace HWY_NAMESPACE {                    \
+  const MatmulKernels& name();                 \
+  }                                            \
   const MatmulKernels& name(SimdLevel level) { \
     switch (level) {                           \
       case SimdLevel::amx:                     \

@@ -1,10 +1,12 @@
 // Products of matrices of halves.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "cpu/matmul/half_matmul_kernels.cpp"
-#include "hwy/foreach_target.h"  // IWYU pragma: keep
+#include "cpu/for_each_level.h"
 // What compiles per level comes after it.
 #include "cpu/matmul/by_level.h"
 #include "cpu/matmul/table-inl.h"
+
+#if DVM_LEVEL_IS_HERE
 
 HWY_BEFORE_NAMESPACE();
 namespace dvm::cpu::HWY_NAMESPACE {
@@ -23,7 +25,9 @@ const MatmulKernels& bf16_matmul() {
 }  // namespace dvm::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
-#if HWY_ONCE
+#endif
+
+#if DVM_CHOOSES_LEVEL
 namespace dvm::cpu {
 DVM_MATMUL_BY_LEVEL(f16_matmul)
 DVM_MATMUL_BY_LEVEL(bf16_matmul)

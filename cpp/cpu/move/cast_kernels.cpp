@@ -17,6 +17,8 @@
 #include "cpu/elementwise/same_bits.h"
 #include "cpu/move/elements.h"
 
+#if DVM_LEVEL_IS_HERE
+
 HWY_BEFORE_NAMESPACE();
 namespace dvm::cpu::HWY_NAMESPACE {
 
@@ -197,7 +199,9 @@ void fill_cast(vm::KernelTable& table) {
 }  // namespace dvm::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
-#if HWY_ONCE
+#endif
+
+#if DVM_CHOOSES_LEVEL
 namespace dvm::cpu {
 DVM_FILL_BY_LEVEL(fill_cast)
 }

@@ -11,6 +11,8 @@
 #include "hwy/highway.h"
 #include "vm/run/find_kernel.h"
 
+#if DVM_LEVEL_IS_HERE
+
 HWY_BEFORE_NAMESPACE();
 namespace dvm::cpu::HWY_NAMESPACE {
 
@@ -104,8 +106,13 @@ vm::FindTable find_table() {
 }  // namespace dvm::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
-#if HWY_ONCE
+#endif
+
+#if DVM_CHOOSES_LEVEL
 namespace dvm::cpu {
+namespace HWY_NAMESPACE {
+vm::FindTable find_table();
+}
 const vm::FindTable& find_table(SimdLevel level) {
   switch (level) {
 #if HWY_ARCH_X86

@@ -7,6 +7,8 @@
 #include "cpu/reduce/reduce_table-inl.h"
 #include "cpu/reduce/sum_bytes-inl.h"
 
+#if DVM_LEVEL_IS_HERE
+
 HWY_BEFORE_NAMESPACE();
 namespace dvm::cpu::HWY_NAMESPACE {
 
@@ -26,7 +28,9 @@ void fill_sums(vm::KernelTable& table) {
 }  // namespace dvm::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
-#if HWY_ONCE
+#endif
+
+#if DVM_CHOOSES_LEVEL
 namespace dvm::cpu {
 DVM_FILL_BY_LEVEL(fill_sums)
 }

@@ -60,6 +60,7 @@ void expect_quotients(const Chain& chain, const std::string& what) {
   EXPECT_TRUE(got.ran) << what;
   EXPECT_EQ(int{got.flags}, int{want.flags}) << what;
   for (size_t k = 0; k < got.tensors.size(); ++k) {
+    if (got.tensors[k] == want.tensors[k]) continue;
     for (size_t i = 0; i + sizeof(T) <= got.tensors[k].size(); i += sizeof(T)) {
       T x, y;
       std::memcpy(&x, got.tensors[k].data() + i, sizeof(T));

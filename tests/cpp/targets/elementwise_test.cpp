@@ -219,6 +219,7 @@ void test_elementwise(Insn insn, int arity) {
     for (int mask = 0; mask < 1 << arity; ++mask) {
       std::optional<std::vector<R>> first;
       run_everywhere<R>(insn, D, 0, count, mask, sources, literals, [&](const auto& result) {
+        if (first && to_bytes(result) == to_bytes(*first)) return;  // which was looked at
         for (size_t i = 0; i < result.size(); ++i) {
           const T x = mask & 1 ? a.back() : a[i], y = mask & 2 ? b.front() : b[i];
           if (const auto exact = oracle<T>(insn, widen(x), widen(y))) {
