@@ -62,8 +62,8 @@ bool FrameRecorder::enters_context() const {
   return false;
 }
 
-// Since 3.14 slices are constants, of tuples, too. They are taken apart as if they were made, but are
-// the same objects each time.
+// Since 3.14 slices are constants, of tuples, too. They are taken apart as if they were made, but
+// are the same objects each time.
 NodeId FrameRecorder::constant(PyObject* object) {
   std::vector<NodeId> parts;
   if (PySlice_Check(object)) {
