@@ -51,13 +51,13 @@ def parts_around(function: types.FunctionType, lines: list[int]) -> list[tuple[A
     cuts = splitting.pieces_around(flow, lines)
     found = []
     moved_any = False
-    for begin, end in cuts or [(flow.first, len(flow.code.co_code))]:
+    for begin, end in cuts or [(flow.first, flow.last)]:
         part = splitting.part_of(function, flow, begin, end)
         inner = splitting.Flow(part.__code__)
         pieces = splitting.pieces_within(inner, lines)
         moved = [(each, splitting.piece_function(part, inner, each)) for each in pieces]
         moved_any |= bool(moved)
-        found.append((splitting.with_calls(part, inner, moved), len(part.__code__.co_code)))
+        found.append(splitting.with_calls(part, inner, moved))
     return found if cuts or moved_any else []
 
 
