@@ -152,6 +152,28 @@ def swallowing(x):
     return z + w, get(), [late for _ in range(2)]
 
 
+def comprehending(x):
+    if x > 4:
+        k = x * 2
+    i = x + 1
+    a = [i * j for j in range(x) for i in (j, j + 1)]
+    get = [lambda m=m: m + i + j for j in range(2) for m in (j, x)]  # noqa: B023
+    try:
+        b = {i: 3 // (i - x) for i in range(3)}
+    except ZeroDivisionError:
+        b = {i: x}
+    c = [(last := k * 2) for k in a if k > 1]
+    if x == 3:
+        del i
+    d = {(i, j) for i, j in zip(a, c, strict=False)}
+    if x < 5:
+        k = [k for k in c][-1:]  # noqa: C416
+    e = [[x for x in range(x)] for x in range(x)]  # noqa: C416
+    if x != 3:
+        e += [i]
+    return a, b, c, sorted(d), e, k, [each() for each in get], x, c and last
+
+
 class Ending:
     """Tells when it dies."""
 
@@ -180,7 +202,9 @@ def holding(x):
 
 
 @pytest.mark.parametrize(
-    "function", [branches, raising, rebinding, swallowing, holding], ids=lambda f: f.__name__
+    "function",
+    [branches, raising, rebinding, swallowing, comprehending, holding],
+    ids=lambda f: f.__name__,
 )
 def test_cut_at_any_line_control_flow_is_the_same(function: types.FunctionType) -> None:
     cuts = 0

@@ -60,8 +60,7 @@ class Cut:
         cuts = splitting.pieces_around(flow, lines) or [(flow.first, flow.last)]
         for begin, end in cuts if lines else ():
             part = splitting.part_of(function, flow, begin, end)
-            there = splitting.own_lines(part.__code__)
-            if min(there) <= min(lines) and max(lines) <= max(there):
+            if lines & splitting.own_lines(part.__code__):
                 self.held = Held(part, lines)
                 self.runs.append(self.held)
             else:

@@ -19,7 +19,10 @@ SUSPENDED = (
     | inspect.CO_ITERABLE_COROUTINE
 )
 #: Operations without which a part has nothing to compile.
-WORK = frozenset("binary subscript slice call call_kw call_function_ex compare compare_truth".split())
+WORK = frozenset(
+    {"binary", "subscript", "slice", "compare", "compare_truth"}
+    | {"call", "call_kw", "call_function_ex"}
+)
 
 
 def pieces_around(flow: Flow, lines: Iterable[int]) -> list[tuple[int, int]] | None:

@@ -92,10 +92,15 @@ class Flow:
         for place, each in enumerate(self.steps):
             yield from ((place, to) for to in each.leads if to != place + 1)
 
+    def locals(self, kinds: Iterable[str], places: Iterable[int]) -> set[str]:
+        """Locals on which the steps of these kinds are at places."""
+        steps = (self.steps[place] for place in places)
+        return {each.local for each in steps if each.local is not None and each.name in kinds}
+
     def _is_shared(self, name: str, point: int) -> bool:
         """Whether a function made before the point shares a variable that is written behind it."""
-        made = any(e.local == name and e.name == "load_closure" for e in self.steps[:point])
-        late = any(e.local == name and e.name in WRITES for e in self.steps[point:])
+        made = name in self.locals(("load_closure",), range(point))
+        late = name in self.locals(WRITES, range(point, self.last))
         return made and (late or any(_writes(each, name) for each in _within(self.code)))
 
     @functools.cached_property
@@ -131,7 +136,7 @@ class Flow:
 
     def may_be_none_first(self, point: int) -> set[str]:
         """Of those the ones that may as well begin as None: nobody sees that they lack a value."""
-        deleted = {each.local for each in self.steps[:point] if each.name in DELETES}
+        deleted = self.locals(DELETES, range(point))
         return self.may_lack(point) - self.read[self.first] - deleted
 
     @functools.cached_property
@@ -146,15 +151,11 @@ class Flow:
     @functools.cached_property
     def filled(self) -> set[str]:
         """Locals that are ever given something else than None, or come with it."""
-        return self._stored(place for place in range(self.last) if place not in self.emptying)
+        return self.parameters | self.locals(STORES, {*range(self.last)} - self.emptying)
 
     def ever_assigned(self, point: int) -> set[str]:
         """Locals that some instruction before the point gives a value, or that come with one."""
-        return self._stored(range(point))
-
-    def _stored(self, places: Iterable[int]) -> set[str]:
-        stored = (self.steps[at].local for at in places if self.steps[at].name in STORES)
-        return self.parameters.union(name for name in stored if name is not None)
+        return self.parameters | self.locals(STORES, range(point))
 
     @functools.cached_property
     def parameters(self) -> set[str]:

@@ -10,33 +10,45 @@ from __future__ import annotations
 
 import inspect
 import types
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from dvm.splitting.cuts import OF_THE_WHOLE, SUSPENDED, WORK
-from dvm.splitting.flow import DELETES, STORES, Flow
+from dvm.splitting.flow import DELETES, READS, STORES, WRITES, Flow
 from dvm.splitting.parts import remade
 from dvm.splitting.python_bytecode import Handler, Row, call, placed
 from dvm.splitting.steps import Step
 
 #: Operations that leave a function, or belong to how its frame is made or waits.
 NOT_MOVED = frozenset(
-    "return_value yield_value send resume load_closure make_cell asynchronous exception_group".split()
+    {"return_value", "yield_value", "send", "asynchronous", "exception_group"}
+    | {"resume", "load_closure", "make_cell"}
 )
 MAKES_NOTHING = ("store_", "pop_", "delete_", "jump_", "nothing", "kw_names")
 #: How many values on the stack an operation looks at, where that is not what it takes: besides as
 #: many as its operand says, or in all.
 BESIDES_OPERAND = {
-    **{"copy": 0, "swap": 0, "raise_varargs": 0, "reraise": 1, "with_except_start": 4},
-    **{"list_append": 1, "list_extend": 1, "set_add": 1, "set_update": 1, "dict_update": 1},
-    **{"map_add": 2, "dict_merge": 3},
+    name: count
+    for count, names in {
+        0: "copy swap raise_varargs",
+        1: "reraise list_append list_extend set_add set_update dict_update",
+        2: "map_add",
+        3: "dict_merge",
+        4: "with_except_start",
+    }.items()
+    for name in names.split()
 }
 IN_ALL = {
-    **{"load_method": 1, "load_special": 1, "load_super_attr": 3, "import_from": 1},
-    **{"unpack_sequence": 1, "unpack_ex": 1, "for_iter": 1, "before_with": 1, "push_exc_info": 1},
-    **{"jump_if_true_or_pop": 1, "jump_if_false_or_pop": 1, "check_exc_match": 2},
-    **{"get_len": 1, "match_sequence": 1, "match_mapping": 1, "match_keys": 2},
+    name: count
+    for count, names in {
+        1: "load_method load_special import_from unpack_sequence unpack_ex for_iter before_with "
+        "push_exc_info jump_if_true_or_pop jump_if_false_or_pop get_len match_sequence "
+        "match_mapping",
+        2: "check_exc_match match_keys",
+        3: "load_super_attr",
+    }.items()
+    for name in names.split()
 }
 #: What a piece needs to have of `WORK` in it, for a call costs as much as some of that.
 LEAST_WORK = 2
@@ -135,18 +147,15 @@ class Scan:
     def _piece(self, begin: int, end: int, goes_on: int) -> Piece | None:
         """The piece between two places, if its locals and exceptions allow one."""
         flow, inside = self.flow, range(begin, end)
-        within = flow.steps[begin:end]
-        outer = {each.handler for each in within}
-        outer = {h for h in outer if h is None or h.target not in inside}
+        handlers = {flow.steps[place].handler for place in inside}
+        outer = {each for each in handlers if each is None or each.target not in inside}
         if len(outer) > 1:
             return None
         handler = next(iter(outer), None)
-        named = {each.local for each in within if each.local is not None}
-        written = {each.local for each in within if each.name in STORES} & named
-        deleted = {each.local for each in within if each.name in DELETES}
+        written, deleted = flow.locals(STORES, inside), flow.locals(DELETES, inside)
         # `file = None` closes a file, which the caller's frame would have until the piece is over.
-        emptied = {flow.steps[place].local for place in flow.emptying.intersection(inside)}
-        takes = named & flow.read[begin]
+        emptied = flow.locals(STORES, flow.emptying.intersection(inside))
+        takes = flow.locals(READS | WRITES, inside) & flow.read[begin]
         exits = [at for at in inside if any(to < begin for to in flow.steps[at].successors)]
         kept = set.intersection(*(flow.assigned[place] for place in exits or [end]))
         # What nobody reads behind it lives on, too, until it gets another value.
@@ -199,8 +208,8 @@ def piece_function(function: types.FunctionType, flow: Flow, piece: Piece) -> ty
         handler = None if row.handler == piece.handler else row.handler
         handler = handler and handler._replace(depth=handler.depth - below)
         body.append(row._replace(handler=handler))
-    position = flow.steps[end - 1].position
-    rows = [*flow.head(flow.framed), *body, *placed(tail, position, label=piece.goes_on)]
+    tail[0] = tail[0]._replace(label=piece.goes_on)
+    rows = [*flow.head(flow.framed), *body, *placed(tail, flow.steps[end - 1].position)]
     room = flow.code.co_stacksize + len(piece.gives) + 1
     return remade(function, flow, False, rows, constants, room)[0]
 
@@ -231,45 +240,44 @@ def with_calls(
     """
     constants: list[Any] = [*flow.code.co_consts, None]
     none, done = Row("LOAD_CONST", len(constants) - 1), 0
+    loads = {name: Row("LOAD_FAST", place) for place, name in enumerate(flow.names)}
     rows: list[Row] = []
     blocks: list[Row] = []
+
+    def add(label: int, callee: Any, given: Iterable[Row], names: list[str]) -> list[Row]:
+        """A call that stores what it gives."""
+        constants.append(callee)
+        made = call(Row("LOAD_CONST", len(constants) - 1), given)
+        made[0] = made[0]._replace(label=label)
+        if len(names) != 1:
+            made.append(Row("UNPACK_SEQUENCE", len(names)) if names else Row("POP_TOP"))
+        return [*made, *(Row("STORE_FAST", loads[name].arg) for name in names)]
+
     for piece, called in calls:
         handler, position = piece.handler, flow.steps[piece.begin].position
-        calling, restoring = ("call", piece.begin), ("restore", piece.begin)
+        calling, restoring = ~(2 * piece.begin), ~(2 * piece.begin + 1)  # labels of no places
         there = Row("JUMP_FORWARD", target=calling, label=piece.begin, position=position)
         rows += [*flow.rows(done, piece.begin), there]
         done = piece.end
         if handler is not None and piece.restores:
             handler = handler._replace(target=restoring)
-        constants.append(called)
-        loads = {name: Row("LOAD_FAST", place) for place, name in enumerate(flow.names)}
         given = [load if name in piece.takes else none for name, load in loads.items()]
-        made = _called(flow, len(constants) - 1, given, piece.gives, piece.goes_on)
-        made[-1] = made[-1]._replace(position=flow.steps[done - 1].position)  # its last line
-        blocks += placed(made, position, handler, calling)
+        made = add(calling, called, given, piece.gives)
+        last_line = flow.steps[done - 1].position
+        made.append(Row("JUMP_FORWARD", target=piece.goes_on, position=last_line))
+        blocks += placed(made, position, handler)
         if piece.handler is not None and piece.restores:
-            constants.append(Restore(inspect.unwrap(called).__code__, piece.restores))
-            given = [Row("COPY", 3), *(loads[name] for name in piece.restores)]  # the exception
-            made = _called(flow, len(constants) - 1, given, piece.restores, piece.handler.target)
-            blocks += placed(made, position, piece.handler, restoring)
+            restore = Restore(inspect.unwrap(called).__code__, piece.restores)
+            exception = Row("COPY", 3)  # below the callee
+            given = [exception, *(loads[name] for name in piece.restores)]
+            made = add(restoring, restore, given, piece.restores)
+            made.append(Row("JUMP_FORWARD", target=piece.handler.target))
+            blocks += placed(made, position, piece.handler)
     rows += flow.rows(done, flow.last)
     room = flow.code.co_stacksize + len(flow.names) + 3
     function, labels = remade(function, flow, True, [*rows, *blocks], tuple(constants), room)
-    whole = len(function.__code__.co_code)
-    return function, min((labels["call", piece.begin] for piece, _ in calls), default=whole)
-
-
-def _called(
-    flow: Flow, callee: int, given: Iterable[Row], names: list[str], goes_on: Hashable
-) -> list[Row]:
-    """A call of a constant that stores what it gives and leads on."""
-    made = call(Row("LOAD_CONST", callee), given)
-    if not names:
-        made.append(Row("POP_TOP"))
-    elif len(names) > 1:
-        made.append(Row("UNPACK_SEQUENCE", len(names)))
-    made += [Row("STORE_FAST", flow.names.index(name)) for name in names]
-    return [*made, Row("JUMP_FORWARD", target=goes_on)]
+    begins = (labels[~(2 * piece.begin)] for piece, _ in calls)
+    return function, min(begins, default=len(function.__code__.co_code))
 
 
 __all__ = ["Piece", "piece_function", "pieces_within", "with_calls"]

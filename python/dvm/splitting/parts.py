@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import types
-from collections.abc import Hashable
 from typing import Any
 
 from dvm import _dvm
@@ -32,7 +31,8 @@ def part_of(function: types.FunctionType, flow: Flow, begin: int, end: int) -> t
     """
     code, constants = flow.code, flow.code.co_consts
     first, last = flow.first, flow.last
-    head, tail = [], []
+    head: list[Row] = []
+    tail: list[Row] = []
     if begin > first:
         if first == flow.framed:
             constants = (*constants, _dvm.begin_part)
@@ -61,7 +61,7 @@ def remade(
     rows: list[Row],
     constants: tuple[Any, ...],
     room: int,
-) -> tuple[types.FunctionType, dict[Hashable, int]]:
+) -> tuple[types.FunctionType, dict[int, int]]:
     """The function with other instructions, and how many bytes are before the labels of those.
 
     It takes what it did, or all its locals in their order. room: for values on the stack.
@@ -104,17 +104,23 @@ def _hands_on(
     unsure = flow.may_lack(point) - flow.may_be_none_first(point)
     made = [Row("LOAD_CONST", len(constants), label=point)]
     for place, name in enumerate(flow.names):
-        load = _on(flow, "LOAD", name) if name in flow.perhaps_assigned[point] else none
+        load, here, lacks = none, ~(2 * place), ~(2 * place + 1)  # labels that are no places
+        if name in flow.perhaps_assigned[point]:
+            load = _on(flow, "LOAD", name)
         if name not in unsure:
-            made.append(load._replace(label=("local", place)))
+            made.append(load._replace(label=here))
             continue
-        lacks = Handler(("none", place), place + 1, False)
-        name_ = LOAD_UNSURE if load.name == "LOAD_FAST" else load.name
+        sure = load.name != "LOAD_FAST"
         made += [
-            load._replace(name=name_, label=("local", place), handler=lacks),
-            Row("JUMP_FORWARD", target=("local", place + 1)),
-            Row("PUSH_EXC_INFO", label=lacks.target),
+            load._replace(
+                name=load.name if sure else LOAD_UNSURE,
+                label=here,
+                handler=Handler(lacks, place + 1, False),
+            ),
+            Row("JUMP_FORWARD", target=~(2 * place + 2)),
+            Row("PUSH_EXC_INFO", label=lacks),
             *(Row("POP_TOP"), Row("POP_EXCEPT"), none),
         ]
-    behind = Row("BUILD_TUPLE", len(flow.names) + 1, label=("local", len(flow.names)))
-    return [*made, behind, Row("RETURN_VALUE")], (*constants, End, None)
+    count = len(flow.names)
+    made.append(Row("BUILD_TUPLE", count + 1, label=~(2 * count)))
+    return [*made, Row("RETURN_VALUE")], (*constants, End, None)

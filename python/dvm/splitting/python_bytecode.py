@@ -6,7 +6,7 @@ import dis
 import itertools
 import opcode as opcode_table
 import sys
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 UNIT = 2  # bytes of an instruction, of a prefix of it, or of one of its caches
@@ -25,13 +25,13 @@ class Handler(NamedTuple):
     depth: values that stay on the stack; lasti: whether the instruction's place goes on top.
     """
 
-    target: Hashable
+    target: int
     depth: int
     lasti: bool
 
 
 class Row(NamedTuple):
-    """An instruction, wherever it comes to lie; others are meant by their labels.
+    """An instruction, wherever it comes to lie; others are meant by their labels, any numbers.
 
     position: its lines and columns, as `co_positions` has them.
     target: where it jumps, forward or backward as it turns out.
@@ -40,11 +40,11 @@ class Row(NamedTuple):
 
     name: str
     arg: int = 0
-    target: Hashable = None
-    label: Hashable = None
+    target: int | None = None
+    label: int | None = None
     handler: Handler | None = None
     position: Position | None = None
-    then: Hashable = None
+    then: int | None = None
 
 
 def call(callee: Row, arguments: Iterable[Row]) -> list[Row]:
@@ -54,15 +54,12 @@ def call(callee: Row, arguments: Iterable[Row]) -> list[Row]:
     return [*called, *given, *(Row(name, len(given)) for name in (*BEFORE_CALL, "CALL"))]
 
 
-def placed(
-    rows: Iterable[Row], position: Position, handler: Handler | None = None, label: Hashable = None
-) -> list[Row]:
-    """The rows at a position and under a handler, if they have none; the first has the label."""
-    made = [e._replace(position=e.position or position, handler=e.handler or handler) for e in rows]
-    return [made[0]._replace(label=label), *made[1:]] if label is not None else made
+def placed(rows: Iterable[Row], position: Position, handler: Handler | None = None) -> list[Row]:
+    """The rows at a position and under a handler, where they have none."""
+    return [e._replace(position=e.position or position, handler=e.handler or handler) for e in rows]
 
 
-def assembled(rows: list[Row], first_line: int) -> tuple[dict[str, Any], dict[Hashable, int]]:
+def assembled(rows: list[Row], first_line: int) -> tuple[dict[str, Any], dict[int, int]]:
     """Code and tables for `types.CodeType.replace`, and how many bytes are before each label."""
     laid = list(_with_jumps(rows))
     places = {each.label: place for place, each in enumerate(laid) if each.label is not None}
@@ -109,8 +106,9 @@ def _directed(jump: str, is_forward: bool) -> str:
     """The name of an instruction that jumps in this direction."""
     if is_forward:
         return jump.replace("_NO_INTERRUPT", "").replace("BACKWARD", "FORWARD")
-    assert "BACKWARD" in (name := jump.replace("FORWARD", "BACKWARD")), jump
-    return name
+    backward = jump.replace("FORWARD", "BACKWARD")
+    assert "BACKWARD" in backward, jump
+    return backward
 
 
 def _instruction(name: str, argument: int, least: int) -> bytes:
@@ -140,13 +138,13 @@ def _line_table(first_line: int, units: Iterable[Position | None]) -> bytes:
         if at is None:
             made.append(0x80 | 15 << 3)
             continue
-        known = end_line is not None and column is not None and end_column is not None
-        made.append(0x80 | (14 if known else 13) << 3)
-        delta = at - line
-        made += _varint(delta << 1 if delta >= 0 else -delta << 1 | 1)
-        if known:
-            made += _varint(end_line - at) + _varint(column + 1) + _varint(end_column + 1)
-        line = at
+        delta, line = at - line, at
+        signed = _varint(delta << 1 if delta >= 0 else -delta << 1 | 1)
+        if end_line is None or column is None or end_column is None:
+            made += bytes((0x80 | 13 << 3,)) + signed
+        else:
+            made += bytes((0x80 | 14 << 3,)) + signed + _varint(end_line - at)
+            made += _varint(column + 1) + _varint(end_column + 1)
     return bytes(made)
 
 

@@ -41,6 +41,7 @@ class Step(NamedTuple):
 
     @property
     def successors(self) -> list[int]:
+        """What may come next."""
         return [place for place in (self.following, self.target) if place is not None]
 
     @property
@@ -55,16 +56,12 @@ def steps_of(code: types.CodeType) -> list[Step]:
     if any(each.name == "load_fast_and_clear" for each in steps):
         _tell_comprehensions(steps)
     order = _in_order(steps)
-    number = {place: at for at, place in enumerate(order)}
-
-    def moved(place: int | None) -> int | None:
-        return None if place is None else number[place]
-
+    places: dict[int | None, Any] = {place: at for at, place in enumerate(order)}
     return [
         each._replace(
-            following=moved(each.following),
-            target=moved(each.target),
-            handler=each.handler and each.handler._replace(target=moved(each.handler.target)),
+            following=places.get(each.following),
+            target=places.get(each.target),
+            handler=each.handler and each.handler._replace(target=places[each.handler.target]),
         )
         for each in map(steps.__getitem__, order)
     ]
@@ -160,16 +157,15 @@ def _in_order(steps: list[Step]) -> list[int]:
                 waiting += steps[place].successors
         return sorted(found)
 
-    runs = {0: reached(0)}
+    runs, begins = {0: reached(0)}, [0]
     raising: collections.Counter[int] = collections.Counter()
-    found = [0]
-    for begin in found:
-        targets = [h.target for place in runs[begin] if (h := steps[place].handler) is not None]
-        raising.update(targets)
-        for target in dict.fromkeys(targets):
-            if target not in owned:
-                runs[target] = reached(target)
-                found.append(target)
+    for begin in begins:
+        for place in runs[begin]:
+            if (handler := steps[place].handler) is not None:
+                raising[handler.target] += 1
+                if handler.target not in owned:
+                    runs[handler.target] = reached(handler.target)
+                    begins.append(handler.target)
     order: list[int] = []
 
     def lay(begin: int) -> None:
