@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import copy
+import difflib
 import functools
 import importlib
 import inspect
 import random
+import tarfile
 import traceback
 import types
 import warnings
@@ -21,6 +24,7 @@ import pytest
 
 import dvm
 from dvm import _dvm, splitting
+from dvm.splitting.python_bytecode import assembled
 from loops.programs import PROGRAMS
 from semantics import world
 from whole import WHOLE, some
@@ -232,6 +236,37 @@ def test_cut_anywhere_instructions_with_long_arguments_stay_whole() -> None:
         run = in_parts(long, [line])
         assert run is not None, line
         assert [run(x) for x in (-2, 3)] == [long(x) for x in (-2, 3)]
+
+
+def functions_within(code: types.CodeType) -> Iterator[types.CodeType]:
+    for each in code.co_consts:
+        if isinstance(each, types.CodeType):
+            yield each
+            yield from functions_within(each)
+
+
+def told(flow: splitting.Flow) -> list[Any]:
+    """What a function does, but for where it jumps."""
+    jumps = ("jump_forward", "jump_backward", "nothing")
+    return [
+        (each.name, each.arg, each.local, each.depth, each.position, each.handler is None)
+        for each in flow.steps
+        if each.name not in jumps
+    ]
+
+
+@pytest.mark.parametrize("module", [argparse, difflib, inspect, tarfile, traceback])
+def test_instructions_that_are_written_anew_read_the_same(module: types.ModuleType) -> None:
+    count = 0
+    for code in functions_within(compile(inspect.getsource(module), module.__name__, "exec")):
+        if code.co_flags & inspect.CO_OPTIMIZED:  # no body of a class
+            flow = splitting.Flow(code)
+            fields, _ = assembled(flow.rows(0, flow.last), code.co_firstlineno)
+            again = code.replace(**fields)
+            assert told(splitting.Flow(again)) == told(flow), code
+            assert splitting.own_lines(again) == splitting.own_lines(code)
+            count += 1
+    assert count > 30
 
 
 def test_what_sees_its_own_frame_or_waits_is_not_cut() -> None:

@@ -127,7 +127,7 @@ class Scan:
         each = self.flow.steps[place]
         if place in self.kept or each.name in NOT_MOVED:
             return False
-        if each.value in self.flow.code.co_cellvars:  # shared with functions within
+        if each.local in self.flow.code.co_cellvars:  # shared with functions within
             return False
         if each.depth - self._looks_at(each) < self.flow.steps[begin].depth:
             return False

@@ -107,7 +107,7 @@ def _depths(read: tuple[Operation, ...]) -> list[int]:
         if each.start == before.start:
             depths[place] = depths[place - 1] + (-1 if before.name == "store_fast" else 1)
         elif before.name == "nothing" and before.goes_on:  # 3.11 counts a call's arguments there
-            depths[place] = depths[place - 1]
+            depths[place] = max(depths[place - 1], depths[place])
     return depths
 
 
