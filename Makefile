@@ -54,7 +54,7 @@ test-python: .venv/installed .venv/extra-$(TESTS_WITH) ## run the Python tests o
 in-root := make PYTHON=python3 TESTS_WITH=$(TESTS_WITH)
 test-py313: | apt-roots ## run the Python tests on CPython 3.13 (as root)
 	scripts/python_root.sh trixie $(in-root) test-python
-test-py314: | apt-roots ## the same on CPython 3.14: what works without capture
+test-py314: | apt-roots ## the same on CPython 3.14
 	scripts/python_root.sh sid $(in-root) test-python
 
 bench: .venv/installed .venv/extra-bench | apt-bench ## time dvm and its peers (an hour), and the parts of dvm
@@ -90,8 +90,8 @@ size: ## lines per folder
 wheel: .venv/extra-build .venv/extra-wheels ## build the wheel of this Python into dist/, and try it
 	$(venv)/python tools/wheel.py
 
-wheels: wheel | apt-roots ## build and try those of CPython 3.11 and 3.13 (as root), and the sdist
-	scripts/python_root.sh trixie $(in-root) wheel
+wheels: wheel | apt-roots ## build and try those of CPython 3.11, 3.13 and 3.14 (as root), and the sdist
+	for suite in trixie sid; do scripts/python_root.sh $$suite $(in-root) wheel; done
 	$(venv)/python -c "from scikit_build_core.build import build_sdist; build_sdist('dist')"
 	ls dist
 

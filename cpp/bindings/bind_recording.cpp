@@ -161,10 +161,11 @@ const py::object& unseen() {
   return *object;
 }
 
-py::tuple to_tuple(PyObject* const* slots, int count) {
+py::tuple to_tuple(const capture::FrameEntry* slots, int count) {
   py::tuple tuple(static_cast<size_t>(count));
   for (int i = 0; i < count; ++i) {
-    tuple[static_cast<size_t>(i)] = slots[i] ? py::handle(slots[i]) : py::handle(unseen());
+    PyObject* const object = slots[i];
+    tuple[static_cast<size_t>(i)] = object ? py::handle(object) : py::handle(unseen());
   }
   return tuple;
 }

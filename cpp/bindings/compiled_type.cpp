@@ -56,6 +56,22 @@ void destroy(PyObject* self) {
   Py_DECREF(type);
 }
 
+// Its own, if somebody has set them, or the function's: since 3.14 found out when they are asked
+// for.
+PyObject* annotations(PyObject* self, void*) {
+  PyObject* const own =
+      cast(self)->dict ? PyDict_GetItemString(cast(self)->dict, "__annotations__") : nullptr;
+  if (own != nullptr) return Py_NewRef(own);
+  return PyObject_GetAttrString(cast(self)->function->function(), "__annotations__");
+}
+
+int set_annotations(PyObject* self, PyObject* value, void*) {
+  const capture::Ref dict = capture::Ref::steal(PyObject_GenericGetDict(self, nullptr));
+  if (!dict) return -1;
+  return value != nullptr ? PyDict_SetItemString(dict.get(), "__annotations__", value)
+                          : PyDict_DelItemString(dict.get(), "__annotations__");
+}
+
 PyObject* wrapped(PyObject* self, void*) { return Py_NewRef(cast(self)->function->function()); }
 
 PyMemberDef g_members[] = {
@@ -66,6 +82,7 @@ PyMemberDef g_members[] = {
 
 PyGetSetDef g_getset[] = {
     {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
+    {"__annotations__", annotations, set_annotations, nullptr, nullptr},
     {"__wrapped__", wrapped, nullptr, "The function as the user wrote it.", nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr}};
 

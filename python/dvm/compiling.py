@@ -127,7 +127,7 @@ def compile(
     Raises:
         UnsupportedError: for an unknown target, numerics or precision.
         TypeError: if `fn` is no such thing.
-        CaptureError: for a function, on another Python than CPython 3.11 and 3.13. Modules of
+        CaptureError: for a function, on another Python than CPython 3.11, 3.13 and 3.14. Modules of
             PyTorch go through torch.compile there.
     """
     if fn is NOTHING:
@@ -165,7 +165,7 @@ def compile_function(
         here = ".".join(map(str, sys.version_info[:2]))
         raise errors.make(
             "other_cpython",
-            f"dvm.compile captures Python functions on CPython 3.11 and 3.13, not on {here}",
+            f"dvm.compile captures Python functions on CPython 3.11, 3.13 and 3.14, not on {here}",
         )
     with _importing:  # the lowering names the functions that the recorder must not enter
         from dvm import magpy_capture, repro  # noqa: F401

@@ -528,6 +528,7 @@ PRINTING = Row("printing {}", OUTSIDE)
 PRINTING_STREAM_PROGRAM_S_OWN = Row(
     "printing to a stream of the program's own beside other effects", OUTSIDE
 )
+TEMPLATE_STRING = Row("a template string", OUTSIDE)
 PRINTING_TO = Row("printing to {}", OUTSIDE)
 TRUTH = Row("the truth of {}", OUTSIDE)
 LOGGING_HANDLER = Row("logging to a handler, filter or format of the program's own", OUTSIDE)

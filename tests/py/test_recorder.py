@@ -23,7 +23,9 @@ COUNTER = 0
 CASES: list[Any] = []
 
 
-def case(*args: Any, expected: str, inlined: str = "", result: str = "") -> Callable[[Any], Any]:
+def case(
+    *args: Any, expected: str, inlined: str = "", since_314: str = "", result: str = ""
+) -> Callable[[Any], Any]:
     """Register the function under test with its arguments and the events it must record.
 
     inlined: the events where comprehensions are no functions of their own: since CPython 3.12.
@@ -31,6 +33,7 @@ def case(*args: Any, expected: str, inlined: str = "", result: str = "") -> Call
 
     def register(function: Any) -> Any:
         text = inlined if inlined and sys.version_info >= (3, 12) else expected
+        text = since_314 if since_314 and sys.version_info >= (3, 14) else text
         lines = [line.strip() for line in text.strip().splitlines()]
         CASES.append(pytest.param(function, args, lines, result, id=function.__name__))
         return function
@@ -538,6 +541,16 @@ def container_protocol(v: Any) -> Any:
     e6 tuple (=None =None =None)
     e7 enter Vector.__exit__ (arg0 e6 =__exit__)
     e8 leave (=None)""",
+    since_314="""
+    e0 attribute __exit__ (arg0)
+    e1 with_enter* (arg0) -> arg0
+    e2 enter Vector.__enter__ (arg0 =__enter__)
+    e3 leave (arg0)
+    e4 attribute x (arg0)
+    e5 call* (e0 =None =None =None) -> =None
+    e6 tuple (=None =None =None)
+    e7 enter Vector.__exit__ (arg0 e6 e0)
+    e8 leave (=None)""",
     result="e4",
 )
 def with_statement(v: Any) -> Any:
@@ -630,6 +643,17 @@ def set_and_dict(xs: Any) -> Any:
     e5 binary + (default0 default1)
     e6 binary + (e5 arg0)
     e7 leave (e6)""",
+    since_314="""
+    e0 dict (='y' =2)
+    e1 function inner_function.<locals>.__annotate__ (=__annotate__)
+    e2 tuple (=cell)
+    e3 function inner_function.<locals>.inner (=inner =(1,) e0 e2 e1) \
+defaults,kwdefaults,closure,annotate
+    e4 call* (e3) -> e7
+    e5 enter inner_function.<locals>.inner (default0 default1 e3)
+    e6 binary + (default0 default1)
+    e7 binary + (e6 arg0)
+    e8 leave (e7)""",
 )
 def inner_function(k: Any) -> Any:
     def inner(x: Any = 1, *, y: Any = 2) -> Any:

@@ -61,9 +61,11 @@ CodeTable::CodeTable(PyCodeObject* code) {
     }
     each.next = static_cast<int32_t>(unit);
     if (meaning.jumps) each.target = each.next + meaning.relative;
-    const bool iterates = meaning.first.op == Op::for_iter;  // and drops the iterator at its end
+    const bool iterates = meaning.first.op == Op::for_iter;
     effects.push_back({PyCompile_OpcodeStackEffectWithJump(opcode, oparg, 0),
-                       iterates ? -1 : PyCompile_OpcodeStackEffectWithJump(opcode, oparg, 1)});
+                       !iterates        ? PyCompile_OpcodeStackEffectWithJump(opcode, oparg, 1)
+                       : kIteratorStays ? 0
+                                        : -1});
     instructions_.push_back(each);
   }
   find_depths(code, effects);

@@ -58,9 +58,16 @@ Meaning meaning_of(int opcode, int oparg);
 // Of those that mean the same in all of them; Op::unknown: it is none of these.
 Meaning common_meaning(int opcode, int oparg);
 Meaning jump(Op op, int relative);
+// Of Op::call_function_ex: a dict of named arguments is on top, or a null (3.14).
+inline constexpr int kMaybeNamed = 2;
+// Of Op::load_special.
+inline constexpr int kEnter = 0, kExit = 1;
 
 // Where a call has its callee on the stack: below the object of a method, or a null that is left
 // free for that (3.13); or on top of it (3.11).
 extern const bool kCalleeIsBelow;
+// Whether the end of a `for` loop finds its iterator on the stack still, for an instruction of its
+// own to drop (3.14).
+extern const bool kIteratorStays;
 
 }  // namespace dvm::capture

@@ -14,18 +14,20 @@ Op common_op(int opcode) {
       return Op::nothing;
     case RESUME:
       return Op::resume;
+#if PY_VERSION_HEX < 0x030E0000
     case LOAD_ASSERTION_ERROR:
-      return Op::load_assertion_error;
+      return Op::load_common_constant;
     case BINARY_SUBSCR:
       return Op::subscript;
     case BUILD_CONST_KEY_MAP:
       return Op::build_const_key_map;
-    case CALL_FUNCTION_EX:
-      return Op::call_function_ex;
-    case MAKE_FUNCTION:
-      return Op::make_function;
     case BEFORE_WITH:
       return Op::before_with;
+    case BEFORE_ASYNC_WITH:
+      return Op::asynchronous;
+#endif
+    case MAKE_FUNCTION:
+      return Op::make_function;
     case POP_TOP:
       return Op::pop_top;
     case PUSH_NULL:
@@ -133,7 +135,6 @@ Op common_op(int opcode) {
       return Op::pop_except;
     case CHECK_EXC_MATCH:
       return Op::check_exc_match;
-    case BEFORE_ASYNC_WITH:
     case GET_AWAITABLE:
     case GET_AITER:
     case GET_ANEXT:

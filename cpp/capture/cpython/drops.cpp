@@ -33,7 +33,7 @@ bool looks_at_lifetimes(PyObject* callee) {
 }
 
 // On the stack, of the call that is about to be made; null: it is none, or not known.
-PyObject* const* called_by(const FrameView& f) {
+const FrameEntry* called_by(const FrameView& f) {
   int below = 0;  // entries from the first argument on, or from what stands for all of them
   switch (f.op) {
     case Op::call:
@@ -43,27 +43,27 @@ PyObject* const* called_by(const FrameView& f) {
       below = f.arg + 1;
       break;
     case Op::call_function_ex:
-      below = 1 + (f.arg & 1);
+      below = f.arg == 0 ? 1 : 2;
       break;
     default:
       return nullptr;
   }
   if (f.depth < below + 2) return nullptr;
-  PyObject* const* const pair = f.stack + f.depth - below - 2;
+  const FrameEntry* const pair = f.stack + f.depth - below - 2;
   return kCalleeIsBelow || pair[0] != nullptr ? pair : pair + 1;
 }
 
 // What it is given, its object first.
-std::span<PyObject* const> arguments_of(const FrameView& f, PyObject* const* callee) {
-  PyObject* const* first = callee + 1;
-  PyObject* const* const end = f.stack + f.depth;
+std::vector<PyObject*> arguments_of(const FrameView& f, const FrameEntry* callee) {
+  const FrameEntry* first = callee + 1;
+  const FrameEntry* const end = f.stack + f.depth;
   if (first < end && *first == nullptr) ++first;
   return {first, end};
 }
 
-// Operators of its class may be code of the program.
+// Operators of its class may be code of the program. It may be nothing, which is dropped, too.
 bool runs_code(PyObject* operand) {
-  return PyType_HasFeature(Py_TYPE(operand), Py_TPFLAGS_HEAPTYPE);
+  return operand != nullptr && PyType_HasFeature(Py_TYPE(operand), Py_TPFLAGS_HEAPTYPE);
 }
 
 // Of the methods of containers those count that drop all; what others drop was an operand, or they
@@ -118,33 +118,38 @@ constinit const DropTable kDrops = drop_table();
 Effects effects_on_held(Drops kind, const FrameView& f, const Lifetimes& lifetimes) {
   constexpr Effects kAnything = {true, true};
   const auto drops = [&](PyObject* object, Py_ssize_t references) {
-    return object != nullptr && !is_number_or_text(object) &&
+    return object != nullptr && references > 0 && !is_number_or_text(object) &&
            lifetimes.has_others_at_most(object, references);
   };
-  PyObject* const* const end = f.stack + f.depth;
+  const auto drops_entry = [&](const FrameEntry& entry) {
+    return drops(entry, entry.is_counted());
+  };
+  const FrameEntry* const end = f.stack + f.depth;
   switch (kind) {
     case Drops::nothing:
       return {};
     case Drops::local:
-      return {drops(f.locals[f.arg], 1)};
+      return {drops_entry(f.locals[f.arg])};
     case Drops::top:  // an attribute may be code
       if (f.depth < 1) return kAnything;
-      return {drops(end[-1], 1), runs_code(end[-1])};
+      return {drops_entry(end[-1]), runs_code(end[-1])};
     case Drops::changed:  // by `*=` a list may lose its items
       if (f.depth < 2 || (f.arg >= kInplaceBase && !is_mute(end[-2]))) return kAnything;
       [[fallthrough]];
     case Drops::operands: {
       if (f.depth < 2 || runs_code(end[-1]) || runs_code(end[-2])) return kAnything;
-      const Py_ssize_t references = end[-1] == end[-2] ? 2 : 1;
-      return {drops(end[-1], references) || drops(end[-2], references)};
+      if (end[-1].object() == end[-2].object()) {
+        return {drops(end[-1], end[-1].is_counted() + end[-2].is_counted())};
+      }
+      return {drops_entry(end[-1]) || drops_entry(end[-2])};
     }
     case Drops::sliced:
       if (f.depth < 3 || runs_code(end[-1]) || runs_code(end[-2]) || runs_code(end[-3])) {
         return kAnything;
       }
-      return {drops(end[-1], 1) || drops(end[-2], 1) || drops(end[-3], 1)};
+      return {drops_entry(end[-1]) || drops_entry(end[-2]) || drops_entry(end[-3])};
     case Drops::called: {  // Python's functions take over what they are given
-      PyObject* const* const callee = called_by(f);
+      const FrameEntry* const callee = called_by(f);
       return callee != nullptr && PyFunction_Check(*callee) ? Effects() : kAnything;
     }
     case Drops::iterated:  // the iterator has it
@@ -158,7 +163,7 @@ Effects effects_on_held(Drops kind, const FrameView& f, const Lifetimes& lifetim
       return left < 0 ? kAnything : Effects{left == 0 || !is_plain};
     }
     case Drops::unpacked:
-      return f.depth > 0 && is_plain_sequence(end[-1]) ? Effects{drops(end[-1], 1)} : kAnything;
+      return f.depth > 0 && is_plain_sequence(end[-1]) ? Effects{drops_entry(end[-1])} : kAnything;
     case Drops::stored: {  // value, list, index
       if (f.depth < 3 || !PyList_CheckExact(end[-2]) || !PyLong_CheckExact(end[-1])) {
         return kAnything;
@@ -168,7 +173,7 @@ Effects effects_on_held(Drops kind, const FrameView& f, const Lifetimes& lifetim
       if (PyErr_Occurred()) PyErr_Clear();
       if (place < 0) place += size;
       if (place < 0 || place >= size) return kAnything;  // it raises
-      return {drops(PyList_GET_ITEM(end[-2], place), 1) || drops(end[-2], 1), true};
+      return {drops(PyList_GET_ITEM(end[-2].object(), place), 1) || drops_entry(end[-2]), true};
     }
     case Drops::anything:
       break;
@@ -178,7 +183,7 @@ Effects effects_on_held(Drops kind, const FrameView& f, const Lifetimes& lifetim
 
 bool tell_dropped(const FrameView& f, Record& record) {
   OldValues old;
-  PyObject* const* const end = f.stack + f.depth;
+  const FrameEntry* const end = f.stack + f.depth;
   const auto name = [&] { return f.name(f.arg); };
   int of_stack = 0;
   switch (f.op) {
@@ -206,7 +211,7 @@ bool tell_dropped(const FrameView& f, Record& record) {
       break;
     case Op::call:
     case Op::call_kw:
-      if (PyObject* const* const callee = called_by(f); callee && !PyFunction_Check(*callee)) {
+      if (const FrameEntry* const callee = called_by(f); callee && !PyFunction_Check(*callee)) {
         if (!is_method_but_clear(*callee)) old.add_call(*callee, arguments_of(f, callee));
         of_stack = static_cast<int>(end - callee);
       }
@@ -227,7 +232,7 @@ void refuse_look(PyObject* callee) {
 }
 
 void refuse_looking_call(const FrameView& f) {
-  if (PyObject* const* const callee = called_by(f)) refuse_look(*callee);
+  if (const FrameEntry* const callee = called_by(f)) refuse_look(*callee);
 }
 
 }  // namespace dvm::capture

@@ -44,14 +44,41 @@ bool FrameRecorder::enters_context() const {
       PyUnicode_CompareWithASCIIString(f->func_name, "enter_context") != 0) {
     return false;
   }
-  return std::ranges::any_of(stack_, [&](NodeId node) {
-    if (node == kNoNode || !PyMethod_Check(record_.object(node))) return false;
-    PyObject* const exit = record_.object(node);
-    PyObject* const leaves = PyMethod_GET_FUNCTION(exit);
-    return PyMethod_GET_SELF(exit) == record_.object(stack) && PyFunction_Check(leaves) &&
-           PyUnicode_CompareWithASCIIString(reinterpret_cast<PyFunctionObject*>(leaves)->func_name,
-                                            "__exit__") == 0;
-  });
+  const auto object = [this](NodeId node) {
+    return node == kNoNode ? nullptr : record_.object(node);
+  };
+  for (size_t i = 0; i + 1 < stack_.size(); ++i) {  // a method, or a function and its object
+    PyObject *leaves = object(stack_[i]), *self = object(stack_[i + 1]);
+    if (leaves != nullptr && PyMethod_Check(leaves)) {
+      self = PyMethod_GET_SELF(leaves);
+      leaves = PyMethod_GET_FUNCTION(leaves);
+    }
+    if (self == record_.object(stack) && leaves != nullptr && PyFunction_Check(leaves) &&
+        PyUnicode_CompareWithASCIIString(reinterpret_cast<PyFunctionObject*>(leaves)->func_name,
+                                         "__exit__") == 0) {
+      return true;
+    }
+  }
+  return false;
+}
+
+// Since 3.14 slices are constants, of tuples, too. They are what they would be if they were made.
+NodeId FrameRecorder::constant(PyObject* object) {
+  std::vector<NodeId> parts;
+  if (PySlice_Check(object)) {
+    const auto* const slice = reinterpret_cast<PySliceObject*>(object);
+    parts = {record_.constant(slice->start), record_.constant(slice->stop)};
+    if (slice->step != Py_None) parts.push_back(record_.constant(slice->step));
+    return record_.derive(Kind::slice, words().empty, parts, place(), object);
+  }
+  if (!PyTuple_CheckExact(object)) return record_.constant(object);
+  const std::span items(reinterpret_cast<PyTupleObject*>(object)->ob_item,
+                        static_cast<size_t>(PyTuple_GET_SIZE(object)));
+  if (std::ranges::none_of(items, [](PyObject* item) { return PySlice_Check(item); })) {
+    return record_.constant(object);
+  }
+  for (PyObject* const item : items) parts.push_back(constant(item));
+  return record_.derive(Kind::tuple, words().empty, parts, place(), object);
 }
 
 void FrameRecorder::load_local(const FrameView& f) {
@@ -69,7 +96,24 @@ void FrameRecorder::load_local(const FrameView& f) {
   push(node);
 }
 
+// A manager's method: of `__enter__` nothing but its call, which follows, is an event.
+void FrameRecorder::load_special(const FrameView& f) {
+  method_self_ = pop();
+  push(kNoNode);
+  push(method_self_);
+  if (f.arg == kEnter) return;
+  add(Kind::attribute, words().exit, std::array{method_self_});
+  pending_ = Pending::method;
+}
+
 void FrameRecorder::call(const FrameView& f) {
+  if (f.arg == 0 && f.table->before(f.index) == Operation{Op::load_special, kEnter}) {
+    add(Kind::with_enter, words().empty, tops(1));
+    drop(2);
+    push(kNoNode);
+    pending_ = Pending::top;
+    return;
+  }
   NodeId self = top(f.arg + 1), callee = top(f.arg + 2);
   if (!kCalleeIsBelow && callee == kNoNode) std::swap(self, callee);
   // Where a method was looked up, its object is no argument the user wrote.
@@ -94,7 +138,9 @@ void FrameRecorder::call(const FrameView& f) {
 
 void FrameRecorder::call_ex(const FrameView& f) {
   refuse_looking_call(f);
-  const int operands = f.arg & 1 ? 3 : 2;
+  const bool is_named = f.arg == kMaybeNamed ? f.stack[f.depth - 1] != nullptr : f.arg == 1;
+  if (f.arg == kMaybeNamed && !is_named) drop(1);
+  const int operands = is_named ? 3 : 2;
   if (kCalleeIsBelow) top(operands) = top(operands + 1);
   method_self_ = kNoNode;
   add(Kind::call_ex, words().empty, tops(operands));
@@ -106,9 +152,10 @@ void FrameRecorder::call_ex(const FrameView& f) {
 // `super().name` in one instruction: the object that stands for it is not on the stack at any time.
 void FrameRecorder::load_super(const FrameView& f) {
   constexpr int kMethod = 1, kTwo = 2, kName = 2;
-  PyObject* const* const end = f.stack + f.depth;
+  const FrameEntry* const end = f.stack + f.depth;
   if (end[-3] != reinterpret_cast<PyObject*>(&PySuper_Type)) throw Unrecordable("super-rebound");
-  const Ref made = Ref::steal(PyObject_CallFunctionObjArgs(end[-3], end[-2], end[-1], nullptr));
+  const Ref made = Ref::steal(
+      PyObject_CallFunctionObjArgs(end[-3].object(), end[-2].object(), end[-1].object(), nullptr));
   add(Kind::call, words().empty, f.arg & kTwo ? tops(3) : tops(3).first(1));
   drop(3);
   if (made) {
@@ -168,7 +215,7 @@ void FrameRecorder::raise_statement(const FrameView& f) {
 
 // Leaving a `with` by an exception: its manager's __exit__ is told, and may swallow it.
 void FrameRecorder::exit_with_exception(const FrameView& f) {
-  const NodeId exit = top(4), exception = top(1);
+  const NodeId exit = top(4 + f.arg), exception = top(1);
   PyObject* object = f.stack[f.depth - 1];
   Ref traceback = Ref::steal(PyException_GetTraceback(object));
   const NodeId type = record_.derive(Kind::attribute, interned("__class__"), std::array{exception},
@@ -176,7 +223,7 @@ void FrameRecorder::exit_with_exception(const FrameView& f) {
   const NodeId frames =
       record_.derive(Kind::attribute, interned("__traceback__"), std::array{exception}, place(),
                      traceback ? traceback.get() : Py_None);
-  method_self_ = kNoNode;
+  method_self_ = f.arg > 0 ? top(4) : kNoNode;
   add(Kind::call, words().empty, std::array{exit, type, exception, frames});
   push(kNoNode);
   pending_ = Pending::top;
@@ -205,7 +252,7 @@ void FrameRecorder::match(const FrameView& f) {
 
 // The code comes first, then the parts that are there.
 void FrameRecorder::make_function(const FrameView& f) {
-  const auto* const body = reinterpret_cast<PyCodeObject*>(f.stack[f.depth - 1]);
+  const auto* const body = reinterpret_cast<PyCodeObject*>(f.stack[f.depth - 1].object());
   function_name_ = body->co_qualname;
   function_code_ = pop();
   function_parts_.fill(kNoNode);
@@ -227,7 +274,7 @@ void FrameRecorder::part_of_function(const FrameView& f) {
 void FrameRecorder::end_function(const FrameView& f) {
   push(kNoNode);
   if (f.table->behind(f.index).op == Op::set_function_attribute) return;
-  constexpr const char* kParts[] = {"defaults", "kwdefaults", "annotations", "closure"};
+  constexpr const char* kParts[] = {"defaults", "kwdefaults", "annotations", "closure", "annotate"};
   std::vector<NodeId> operands = {function_code_};
   std::vector<PyObject*> names;
   for (size_t i = 0; i < function_parts_.size(); ++i) {

@@ -12,8 +12,8 @@ extern "C" {
 typedef struct {
   PyCodeObject* code;
   PyObject* globals;
-  PyObject** locals;
-  int unit;  /* of code, which it is at */
+  const void* locals; /* the first of them: a FrameEntry */
+  int unit;           /* of code, which it is at */
   int depth; /* entries on the value stack, which is behind the locals; -1: the frame has no count
               */
 } DvmFrameParts;
@@ -29,6 +29,8 @@ PyObject* dvm_frame_function(PyFrameObject* frame);   /* borrowed */
 PyObject* dvm_frame_generator(PyFrameObject* frame);  /* borrowed; null: of no generator */
 int dvm_generator_scopes(PyObject* generator, DvmScopes* scopes); /* 0: it has come to its end */
 PyCodeObject* dvm_generator_code(PyObject* generator);            /* borrowed */
+int dvm_generator_waits(PyObject* generator); /* it has given an item, and runs no further yet */
+int dvm_generator_is_weakly_held(PyObject* generator);
 int dvm_code_line(PyCodeObject* code, int unit);
 int dvm_frame_is_cell(const PyCodeObject* code, int slot); /* a cell that the frame itself made */
 int dvm_frame_holds_cell(const PyCodeObject* code, int slot); /* ... or that it closes over */

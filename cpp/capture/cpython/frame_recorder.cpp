@@ -4,10 +4,30 @@
 #include <array>
 
 #include "capture/cpython/instructions.h"
+#include "capture/cpython/written_out_calls.h"
 
 namespace dvm::capture {
 
 using Kind = core::SeenEvent::Kind;
+
+namespace {
+
+// What the compiler takes to be so, whatever its name stands for by now.
+PyObject* common_constant(int number) {
+  static constexpr std::array kNames = {"AssertionError", "NotImplementedError", "tuple", "all",
+                                        "any"};
+  static const auto constants = [] {
+    std::array<PyObject*, kNames.size()> found;
+    const Ref builtins = made(PyImport_ImportModule("builtins"));
+    for (size_t i = 0; i < found.size(); ++i) {
+      found[i] = made(PyObject_GetAttrString(builtins.get(), kNames[i])).release();
+    }
+    return found;
+  }();
+  return constants.at(static_cast<size_t>(number));
+}
+
+}  // namespace
 
 FrameRecorder::FrameRecorder(Record& record, PyFrameObject* frame,
                              std::span<const NodeId> parameters, bool may_stop, Shadow shadow,
@@ -22,6 +42,10 @@ FrameRecorder::FrameRecorder(Record& record, PyFrameObject* frame,
   globals_ = f.globals;
   record_.keep(reinterpret_cast<PyObject*>(f.code));
   if (loops != nullptr && !loops->of(f.code).empty()) loops_ = &loops->of(f.code);
+  if (const auto& calls = written_out_calls(f.code); !calls.empty()) {
+    written_out_ = &calls;
+    written_out_callees_.assign(calls.size(), kNoNode);
+  }
   locals_.assign(static_cast<size_t>(f.code->co_nlocalsplus), kNoNode);
   stack_.clear();
   stack_.reserve(static_cast<size_t>(f.code->co_stacksize));
@@ -54,6 +78,8 @@ void FrameRecorder::begin_opcode(const FrameView& f) {
   if (stopped_) throw Unrecordable("exception-raised\nStopIteration");
   if (raising_ != kNoNode) {
     enter_handler(f);
+  } else if (in_written_out_) {
+    return;
   } else if (pending_ != Pending::nothing) {
     settle(f);
   }
@@ -62,11 +88,12 @@ void FrameRecorder::begin_opcode(const FrameView& f) {
   }
   record_.count_opcode();
   instruction_ = f.index;
-  if (loops_ != nullptr) pass_loops(f);
+  if (loops_ != nullptr && !begins_written_out(f)) pass_loops(f);
 }
 
 void FrameRecorder::before_opcode(const FrameView& f) {
   begin_opcode(f);
+  if (written_out_ != nullptr && pass_written_out(f)) return;
   apply(f);
   if (f.then.op == Op::nothing) return;
   const FrameView second = f.second();
@@ -159,9 +186,11 @@ void FrameRecorder::special(const FrameView& f) {
     case Op::swap:
       return std::swap(top(), top(f.arg));
     case Op::load_const:
-      return push(record_.constant(PyTuple_GET_ITEM(code_->co_consts, f.arg)));
-    case Op::load_assertion_error:
-      return push(record_.constant(PyExc_AssertionError));
+      return push(constant(PyTuple_GET_ITEM(code_->co_consts, f.arg)));
+    case Op::load_small_int:
+      return push(record_.constant(made(PyLong_FromLong(f.arg)).get()));
+    case Op::load_common_constant:
+      return push(record_.constant(common_constant(f.arg)));
     case Op::load_fast:
     case Op::load_closure:
       return load_local(f);
@@ -273,6 +302,7 @@ void FrameRecorder::special(const FrameView& f) {
     case Op::for_iter:
       add(Kind::next, words().empty, tops(1));
       push(kNoNode);
+      fall_through_ = f.table->at(f.index)->next;
       pending_ = Pending::next;
       return;
     case Op::send:
@@ -311,6 +341,8 @@ void FrameRecorder::special(const FrameView& f) {
       push(kNoNode);
       pending_ = Pending::with;
       return;
+    case Op::load_special:
+      return load_special(f);
     case Op::return_value:
       returned_ = pop();
       return;

@@ -8,6 +8,7 @@
 
 #include "capture/cpython/frame_view.h"
 #include "capture/cpython/loops.h"
+#include "capture/cpython/written_out_calls.h"
 #include "capture/record/record.h"
 
 namespace dvm::capture {
@@ -116,12 +117,17 @@ class FrameRecorder {
   void special(const FrameView& f);
   void call(const FrameView& f);
   void call_ex(const FrameView& f);
+  void load_special(const FrameView& f);
   void match(const FrameView& f);
   void make_function(const FrameView& f);
   void unpack(int before, int after);
   void branch(const FrameView& f, bool keeps);
   bool is_own_iterator(const FrameView& f) const;
   void load_local(const FrameView& f);
+  NodeId constant(PyObject* object);
+  bool begins_written_out(const FrameView& f) const;
+  bool pass_written_out(const FrameView& f);
+  void end_written_out(const FrameView& f);
   void slice(const FrameView& f);
   void load_super(const FrameView& f);
   void compare_truth(const FrameView& f);
@@ -149,7 +155,10 @@ class FrameRecorder {
   PyCodeObject* code_;
   PyObject* globals_;
   std::vector<NodeId> locals_, stack_;
-  const std::vector<CodeLoop>* loops_ = nullptr;  // of the code; null: it has none
+  const std::vector<CodeLoop>* loops_ = nullptr;              // of the code; null: it has none
+  const std::vector<WrittenOutCall>* written_out_ = nullptr;  // of the code; null: it has none
+  std::vector<NodeId> written_out_callees_;
+  bool in_written_out_ = false;  // whose loop runs: the event is its call
   struct Turning {
     const CodeLoop* loop;
     int64_t turn;
@@ -175,8 +184,8 @@ class FrameRecorder {
   bool is_asked_ = false;              // the truth of what is on top, by an event of its own
   PyObject* function_name_ = nullptr;
   NodeId function_code_ = kNoNode;  // of one that is being made
-  std::array<NodeId, 4> function_parts_{};
-  int fall_through_ = 0;   // branch: the next instruction, unless it jumps
+  std::array<NodeId, 5> function_parts_{};
+  int fall_through_ = 0;   // branch, next, send: the next instruction, unless it jumps
   bool jumps_if_ = false;  // branch: the answer on which it jumps
   bool may_stop_ = false, stopped_ = false;
 };

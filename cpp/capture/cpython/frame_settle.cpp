@@ -30,7 +30,7 @@ NodeId FrameRecorder::yielded(PyObject* item) {
 }
 
 void FrameRecorder::resume(const FrameView& f, NodeId sent) {
-  PyObject* const value = f.depth == 0 ? nullptr : f.stack[f.depth - 1];
+  PyObject* const value = f.depth == 0 ? nullptr : f.stack[f.depth - 1].object();
   if (sent != kNoNode && record_.object(sent) == value) return push(sent);
   if (value != Py_None) throw Unrecordable("sent-into-generator");
   push(record_.constant(Py_None));
@@ -55,13 +55,13 @@ NodeId FrameRecorder::ended_with(PyObject* value) {
 
 void FrameRecorder::settle(const FrameView& f) {
   const int depth = static_cast<int>(stack_.size());
-  const bool exhausted = (pending_ == Pending::next && f.depth == depth - 2) ||
-                         (pending_ == Pending::send && f.start != fall_through_);
+  const bool exhausted =
+      (pending_ == Pending::next || pending_ == Pending::send) && f.start != fall_through_;
   const bool popped = pending_ == Pending::jump_or_keep && f.depth == depth - 1;
   if (exhausted || popped) drop(depth - f.depth);
   if (f.depth != static_cast<int>(stack_.size())) return;  // reported by the caller
 
-  PyObject* const* top_object = f.stack + f.depth - 1;
+  const FrameEntry* const top_object = f.stack + f.depth - 1;
   switch (pending_) {
     case Pending::nothing:
     case Pending::effect:
@@ -129,7 +129,10 @@ void FrameRecorder::enter_handler(const FrameView& f) {
     throw Unrecordable("unknown-handler");
   }
   stack_.resize(static_cast<size_t>(handler->depth));
-  if (handler->lasti) push(record_.constant(f.stack[handler->depth]));
+  if (handler->lasti) {  // a number of the interpreter's own, which is no object in all versions
+    PyObject* const place = f.stack[handler->depth];
+    push(record_.constant(place != nullptr ? place : Py_None));
+  }
   push(raising_);
   if (f.depth != static_cast<int>(stack_.size()) ||
       f.stack[f.depth - 1] != record_.object(raising_)) {
@@ -139,11 +142,11 @@ void FrameRecorder::enter_handler(const FrameView& f) {
   event_ = -1;
   followed_ = raising_ = kNoNode;
   keyword_names_ = nullptr;
-  is_asked_ = false;
+  is_asked_ = in_written_out_ = false;
 }
 
 void FrameRecorder::settle_method(const FrameView& f) {
-  PyObject* const* const pair = f.stack + f.depth - 2;
+  const FrameEntry* const pair = f.stack + f.depth - 2;
   const int place = pair[0] != nullptr ? 2 : 1;
   top(place) = produced(pair[2 - place]);
   if (place == 2 && pair[1] != nullptr) top(1) = method_self_;

@@ -59,7 +59,7 @@ void FrameRecorder::settle_truth(PyObject* answer) {
 // scalars are compared here once more; what code of the program returned, the recorder has seen;
 // all other comparisons result in a truth.
 void FrameRecorder::compare_truth(const FrameView& f) {
-  PyObject* const* const end = f.stack + f.depth;
+  const FrameEntry* const end = f.stack + f.depth;
   PyObject *const left = end[-2], *const right = end[-1];
   add(Kind::compare, compare_operator(f.arg), tops(2));
   drop(2);

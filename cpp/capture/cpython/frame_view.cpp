@@ -8,10 +8,11 @@ FrameView frame_view(PyFrameObject* frame) {
   static constexpr Decoded kNone;
   const Decoded* const at = table.at(parts.unit);
   const Decoded& each = at != nullptr ? *at : kNone;
+  const auto* const locals = static_cast<const FrameEntry*>(parts.locals);
   return {.code = parts.code,
           .globals = parts.globals,
-          .locals = parts.locals,
-          .stack = parts.locals + parts.code->co_nlocalsplus,
+          .locals = locals,
+          .stack = locals + parts.code->co_nlocalsplus,
           .depth = parts.depth >= 0 ? parts.depth : each.depth,
           .op = each.first.op,
           .arg = each.first.arg,

@@ -2,22 +2,23 @@
 #pragma once
 
 #include "capture/cpython/code_table.h"
+#include "capture/cpython/frame_entry.h"
 #include "capture/cpython/frame_parts.h"
 
 namespace dvm::capture {
 
 struct FrameView {
   PyCodeObject* code;
-  PyObject* globals;       // the dict
-  PyObject** locals;       // locals, cells and free variables: code->co_nlocalsplus slots
-  PyObject** stack;        // bottom of the value stack
-  int depth;               // entries on it
-  Op op;                   // what is about to be done
-  int arg;                 // ... with which operand
-  int index;               // the instruction's code unit
-  int start;               // the one jumps to it lead to: its first EXTENDED_ARG, if any
-  Operation then;          // what it does behind that
-  const CodeTable* table;  // of its code
+  PyObject* globals;         // the dict
+  const FrameEntry* locals;  // locals, cells and free variables: code->co_nlocalsplus slots
+  const FrameEntry* stack;   // bottom of the value stack
+  int depth;                 // entries on it
+  Op op;                     // what is about to be done
+  int arg;                   // ... with which operand
+  int index;                 // the instruction's code unit
+  int start;                 // the one jumps to it lead to: its first EXTENDED_ARG, if any
+  Operation then;            // what it does behind that
+  const CodeTable* table;    // of its code
 
   // As the second of two operations of one instruction.
   FrameView second() const {

@@ -111,7 +111,9 @@ void add_special(Rows& table) {
                       Op::unpack_ex,
                       Op::before_with,
                       Op::import_from,
-                      Op::load_assertion_error,
+                      Op::load_small_int,
+                      Op::load_common_constant,
+                      Op::load_special,
                       Op::return_value,
                       Op::yield_value,
                       Op::match_mapping,
@@ -154,8 +156,9 @@ void add_refused(Rows& table) {
   table[Op::asynchronous] = refused("asynchronous");
   table[Op::type_parameters] = refused("type-parameters");
   table[Op::exception_group] = refused("exception-group");
-  for (const Op op :
-       {Op::load_name, Op::store_name, Op::setup_annotations, Op::outside_a_function}) {
+  table[Op::template_string] = refused("template-string");
+  for (const Op op : {Op::load_name, Op::store_name, Op::setup_annotations, Op::load_locals,
+                      Op::outside_a_function}) {
     table[op] = refused("outside-a-function");
   }
   table[Op::delete_global] = refused("deleted-global");

@@ -17,6 +17,7 @@ const char* name_of(Op op);
 struct Operation {
   Op op = Op::nothing;
   int32_t arg = 0;
+  bool operator==(const Operation&) const = default;
 };
 
 }  // namespace dvm::capture

@@ -106,7 +106,7 @@ class Recorder final : public EventReader {
     constexpr size_t kBetween = 4;  // frames that hand the manager on to the one with the statement
     for (size_t i = 2; i <= std::min(frames_.size(), kBetween + 1); ++i) {
       const Place place = frames_[frames_.size() - i].frame.place();
-      if (behind(place) == Op::before_with) return true;
+      if (is_manager(place)) return true;
       if (frames_[frames_.size() - i].frame.enters_context()) return true;
     }
     return false;
@@ -126,6 +126,17 @@ class Recorder final : public EventReader {
     const Place place = frames_.back().frame.place();
     return {std::ranges::any_of(frames_, [](const Followed& f) { return f.generator != kNoNode; }),
             behind(place) == Op::get_iter};
+  }
+
+  // Whether what is called here is the manager of a `with` statement.
+  static bool is_manager(Place place) {
+    const CodeTable& table = code_table(place.code);
+    const Decoded* const here = table.at(place.instruction);
+    const Decoded* const next = here ? table.at(here->next) : nullptr;
+    if (next == nullptr) return false;
+    const bool is_copied = next->first.op == Op::copy;
+    return next->first.op == Op::before_with ||
+           (is_copied && table.behind(next->unit).op == Op::load_special);
   }
 
   static Op behind(Place place) { return code_table(place.code).behind(place.instruction).op; }
@@ -185,7 +196,12 @@ class Recorder final : public EventReader {
   void leave(PyFrameObject* frame) {
     if (dvm_frame_generator(frame) != nullptr) return;
     const FrameView f = frame_view(frame);
-    record_.leave_frame({f.locals, static_cast<size_t>(f.code->co_nlocalsplus)});
+    std::vector<PyObject*> variables;
+    for (const FrameEntry& each :
+         std::span(f.locals, static_cast<size_t>(f.code->co_nlocalsplus))) {
+      if (each.is_counted()) variables.push_back(each);
+    }
+    record_.leave_frame(variables);
   }
 
   // Of what runs in the skipped turns of a loop, only the frame's own places count.
@@ -365,7 +381,7 @@ class Recorder final : public EventReader {
   }
 
   void finish(PyObject* generator) {
-    if (reinterpret_cast<PyGenObject*>(generator)->gi_weakreflist != nullptr) {
+    if (dvm_generator_is_weakly_held(generator)) {
       throw Unkeepable("generator-tells-end");  // who refers to it is told before
     }
     record_.set_ended(generator);  // which it is from here on, whatever it does

@@ -4,6 +4,7 @@
 namespace dvm::capture {
 
 extern const bool kCalleeIsBelow = false;
+extern const bool kIteratorStays = false;
 
 namespace {
 
@@ -52,6 +53,8 @@ Meaning meaning_of(int opcode, int oparg) {
     }
     case FOR_ITER:
       return jump(Op::for_iter, oparg);
+    case CALL_FUNCTION_EX:
+      return {.first = {Op::call_function_ex, oparg & 1}};
     case JUMP_IF_FALSE_OR_POP:
       return jump(Op::jump_if_false_or_pop, oparg);
     case JUMP_IF_TRUE_OR_POP:

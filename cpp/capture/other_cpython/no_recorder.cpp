@@ -15,7 +15,7 @@ extern const bool kCanRecord = false;
 namespace {
 
 [[noreturn]] void refuse() {
-  core::fail(core::ErrorCode::other_cpython, "calls are recorded on CPython 3.11 and 3.13 alone");
+  core::fail(core::ErrorCode::other_cpython, "calls are recorded on CPython 3.11, 3.13 and 3.14");
 }
 
 }  // namespace
@@ -40,4 +40,5 @@ int dvm_is_interrupted() { return 0; }
 PyObject* dvm_frame_function(PyFrameObject*) { refuse(); }
 int dvm_code_line(PyCodeObject*, int) { refuse(); }
 int dvm_lines_are_read(PyCodeObject*) { refuse(); }
+int dvm_generator_waits(PyObject*) { refuse(); }
 void dvm_allow_c_calls(int) { refuse(); }

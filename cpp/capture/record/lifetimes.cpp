@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "capture/cpython/containers.h"
+#include "capture/cpython/frame_parts.h"
 #include "capture/known_object.h"
 #include "capture/library/library.h"
 #include "capture/record/endings.h"
@@ -35,9 +36,7 @@ bool counts_readers(PyObject* exporter) {
 
 // A generator that waits, and has something to finish.
 bool is_unfinished(PyObject* generator) {
-  constexpr int8_t kSuspended = -1;  // FRAME_SUSPENDED of the interpreter's own headers
-  const auto* const state = reinterpret_cast<PyGenObject*>(generator);
-  return state->gi_frame_state == kSuspended && finishes_something(generator);
+  return dvm_generator_waits(generator) && finishes_something(generator);
 }
 
 // By their names, for the types are private to their modules. A stream that has nothing outside of

@@ -80,6 +80,15 @@ def left_early(a, b, n):
     return i if n else -1
 
 
+def left_at_once(a, b, n):
+    while True:
+        if a.count >= n:
+            break
+        a.count += 2
+        a.value = a.value + 0.5
+    return a.count
+
+
 def returned_early(a, b, n):
     for i in range(n):
         a.value = a.value + 1.5
@@ -267,7 +276,10 @@ def test_slots_are_variables_too() -> None:
 
 @pytest.mark.parametrize(
     "program",
-    [summed, by_method, of_two, left_early, within, in_a_while, written, rebound, swapped],
+    [
+        *(summed, by_method, of_two, left_early, left_at_once),
+        *(within, in_a_while, written, rebound, swapped),
+    ],
     ids=lambda program: program.__name__,
 )
 def test_turns_that_set_attributes_are_one_body(program: Any) -> None:

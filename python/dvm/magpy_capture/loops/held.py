@@ -66,7 +66,7 @@ def hold_all(recording: dict[str, Any]) -> None:
 
 def _hold(recording: dict[str, Any], turns: RecordedLoop, changes: Changes) -> None:
     accesses = list(_accesses(recording, turns))
-    wanted = _wanted(turns, accesses, changes)
+    wanted = _wanted(accesses, changes)
     seen = _at_marks(recording, turns, accesses, wanted) if wanted else None
     if seen is None:
         return
@@ -122,7 +122,7 @@ def _accesses(recording: dict[str, Any], turns: RecordedLoop) -> Iterator[Access
             yield Access(number, name, held, base, seen, kind != "attribute")
 
 
-def _wanted(turns: RecordedLoop, accesses: list[Access], changes: Changes) -> list[Held]:
+def _wanted(accesses: list[Access], changes: Changes) -> list[Held]:
     """The attributes that become variables; none where one of them cannot."""
     found: dict[Held, Any] = {}
     for each in accesses:
@@ -134,9 +134,7 @@ def _wanted(turns: RecordedLoop, accesses: list[Access], changes: Changes) -> li
     elsewhere = any(each.held is None and each.attribute in names for each in accesses)
     several = {id(base): held.variable for held, base in found.items()}
     is_twice = any(several[id(base)] != held.variable for held, base in found.items())
-    # In front of a turn there must be room for events that set them.
-    has_room = len(found) <= turns.first_event(0)
-    return list(found) if has_room and not elsewhere and not is_twice else []
+    return list(found) if not elsewhere and not is_twice else []
 
 
 def _at_marks(

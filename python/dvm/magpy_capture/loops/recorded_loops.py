@@ -335,7 +335,7 @@ def turn_recording(recording: dict[str, Any], turns: RecordedLoop, turn: int) ->
         "nodes": nodes,
         "events": [*blank, *before, *events[begin:end], *behind, made],
         "begin": begin - len(before),
-        "held": [(event[2][0], event[1]) for event in before],
+        "held": [pair for event in before for pair in zip(event[2][::2], event[3], strict=True)],
         "variables": len(loop.variables),
         "snapshots": snapshots,
         "result": len(nodes) - 1,
@@ -345,20 +345,24 @@ def turn_recording(recording: dict[str, Any], turns: RecordedLoop, turn: int) ->
 def _events_of_held(
     nodes: list[Any], turns: RecordedLoop, turn: int, events: list[Any]
 ) -> tuple[list[Any], list[Any]]:
-    """Events that set attributes which are variables before a turn, and that read them behind."""
+    """The event that sets attributes which are variables before a turn, and those that read them.
+
+    Before the first turn of a recording there is room for one, where its header was.
+    """
     header, end = events[turns.headers[turn]], turns.event_behind(turn)
     given = {name: node for name, _, node in variables_at(header)}
     left = {name: node for name, node, _ in variables_at(events[end])}
-    before: list[Any] = []
+    set_first: list[int] = []
     behind: list[Any] = []
     for each in turns.held:
         base = given[each.variable]
-        set_first = [base, given[each.name]]
-        before.append(("store_attribute", each.attribute, set_first, [], -1, header[5], False))
+        set_first += [base, given[each.name]]
         read = ("event", end + len(behind), "", None, nodes[left[each.name]][4], None)
         behind.append(("attribute", each.attribute, [base], [], len(nodes), header[5], False))
         nodes.append(read)
-    return before, behind
+    names = [each.attribute for each in turns.held]
+    before = ("store_attributes", "", set_first, names, -1, header[5], False)
+    return [before] if names else [], behind
 
 
 def shape_of(

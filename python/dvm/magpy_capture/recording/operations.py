@@ -55,6 +55,8 @@ def read_operations(code: types.CodeType) -> tuple[Operation, ...]:
             value = variables[arg]
         elif name == "load_const":
             value = code.co_consts[arg]
+        elif name == "load_small_int":  # a constant that the instruction itself holds
+            name = "load_const"
         found.append(Operation(name, arg, value, start, unit, target, depth, goes_on))
     return tuple(found)
 

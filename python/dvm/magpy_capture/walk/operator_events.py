@@ -289,6 +289,14 @@ class OperatorEvents(WalkPart, Operators):
         if not hasattr(type(found), "__set__") and base.register >= 0:
             self.program.guard("guard_lacks", base.register, name)
 
+    def on_store_attributes(
+        self, _n: str, operands: Operands, names: list[str], result: int, followed: bool
+    ) -> None:
+        """Several at once: each of an object, its value behind it."""
+        for place, name in enumerate(names):
+            pair = operands[2 * place : 2 * place + 2]
+            self.on_store_attribute(name, pair, [], result, followed)
+
     def on_store_attribute(
         self, name: str, operands: Operands, _k: Any, _r: int, followed: bool
     ) -> None:

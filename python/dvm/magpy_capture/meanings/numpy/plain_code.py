@@ -27,7 +27,7 @@ LOCAL = frozenset(
     "is contains unary_negative unary_positive unary_not unary_invert build_tuple build_list "
     "list_extend unpack_sequence format convert build_string get_iter for_iter jump_forward "
     "jump_backward jump_if_true_or_pop jump_if_false_or_pop raise_varargs "
-    "load_assertion_error".split()
+    "load_common_constant".split()
 )
 #: Builtins that give a value, and keep and change nothing.
 BUILTINS = frozenset(

@@ -23,7 +23,7 @@ MAKERS: tuple[Any, ...] = (property, staticmethod, classmethod, dataclasses.fiel
 #: Which types may be subscripted: `list[int]` in an annotation.
 GENERIC: tuple[Any, ...] = (list, tuple, dict, set, frozenset, type)
 
-MADE, PROPERTY, NULL, ANNOTATIONS = (object() for _ in range(4))
+MADE, PROPERTY, NULL, ANNOTATIONS, LOCALS = (object() for _ in range(5))
 #: A tuple of what the body makes: a part of a function, perhaps, but bound to no name.
 PARTS = object()
 DEFAULTS = 0x3  # parts of a function that an instruction brings
@@ -89,6 +89,14 @@ class ClassBody:
         accessor = owner is PROPERTY and name in ("getter", "setter", "deleter")
         self.stack.append(property if accessor else self.read_attribute(owner, name))
 
+    def on_load_locals(self, _: Any) -> None:
+        self.stack.append(LOCALS)
+
+    def on_store_deref(self, _: Any) -> None:
+        """Of what annotations are found out in, when somebody asks for them (3.14)."""
+        if self.stack.pop() is not LOCALS:
+            raise refuse(reasons.CLASS_DEFINITION)
+
     def on_load_closure(self, _: Any) -> None:
         self.stack.append(MADE)
 
@@ -102,6 +110,9 @@ class ClassBody:
 
     def on_build_const_key_map(self, count: int) -> None:
         self.on_build_tuple(count + 1)
+
+    def on_build_map(self, count: int) -> None:
+        self.on_build_tuple(2 * count)
 
     def on_subscript(self, _: Any) -> None:
         owner, _ = self._pop(2)

@@ -1,9 +1,7 @@
 #define Py_BUILD_CORE 1
 #include "capture/cpython/containers.h"
-#include "internal/pycore_setobject.h"
 
-/* The low bits say which watchers the dict has. */
-uint64_t dvm_dict_version(PyObject* dict) { return ((PyDictObject*)dict)->ma_version_tag; }
+#include "internal/pycore_setobject.h"
 
 int dvm_set_next(PyObject* set, Py_ssize_t* position, PyObject** element) {
   Py_hash_t hash;

@@ -1,6 +1,7 @@
 #define Py_BUILD_CORE 1
-#include "capture/cpython/find_inline.h"
 #include "capture/cpython/instance_dict.h"
+
+#include "capture/cpython/find_inline.h"
 #include "internal/pycore_object.h"
 
 /* _PyObject_GetDictPtr would make the dict. */

@@ -1,5 +1,6 @@
 #define Py_BUILD_CORE 1
 #include "capture/cpython/interruption.h"
+
 #include "internal/pycore_ceval.h"
 
 int dvm_is_interrupted(void) {

@@ -30,9 +30,9 @@ enum Event : size_t {
   kInstruction,
   kEvents
 };
-constexpr std::array<const char*, kEvents> kNames = {"PY_START", "PY_RESUME",  "PY_THROW",
-                                                     "RAISE",    "PY_UNWIND",  "PY_RETURN",
-                                                     "PY_YIELD", "INSTRUCTION"};
+constexpr std::array<const char*, kEvents> kEventNames = {"PY_START", "PY_RESUME",  "PY_THROW",
+                                                          "RAISE",    "PY_UNWIND",  "PY_RETURN",
+                                                          "PY_YIELD", "INSTRUCTION"};
 constexpr size_t kEverywhere[] = {kStart, kThrow, kRaise, kUnwind};
 constexpr size_t kAttended[] = {kResume, kReturn, kYield, kInstruction};
 
@@ -230,7 +230,8 @@ Tool& Tool::get() {
   taken->disable_ = made(PyObject_GetAttrString(monitoring, "DISABLE"));
   const Ref events = made(PyObject_GetAttrString(monitoring, "events"));
   for (size_t i = 0; i < kEvents; ++i) {
-    taken->bits_[i] = PyLong_AsLong(made(PyObject_GetAttrString(events.get(), kNames[i])).get());
+    taken->bits_[i] =
+        PyLong_AsLong(made(PyObject_GetAttrString(events.get(), kEventNames[i])).get());
     taken->callbacks_[i] = made(PyCFunction_New(&callbacks[i], nullptr));
   }
   for (const size_t i : kEverywhere) taken->everywhere_ |= taken->bits_[i];
