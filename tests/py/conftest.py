@@ -46,7 +46,7 @@ OF_CAPTURE = {
 }
 # It compares with the reference tracer, which reads instructions as CPython 3.11 has them.
 OF_REFERENCE = "test_settrace.py"
-NO_CAPTURE = "functions are captured on CPython 3.11 and 3.13 alone"
+NO_CAPTURE = "functions are captured on CPython 3.11, 3.13 and 3.14 alone"
 NO_REFERENCE = "the reference tracer reads functions of CPython 3.11 alone"
 
 
