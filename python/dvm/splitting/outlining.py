@@ -29,26 +29,20 @@ MAKES_NOTHING = ("store_", "pop_", "delete_", "jump_", "nothing", "kw_names")
 #: How many values on the stack an operation looks at, where that is not what it takes: besides as
 #: many as its operand says, or in all.
 BESIDES_OPERAND = {
-    name: count
-    for count, names in {
-        0: "copy swap raise_varargs",
-        1: "reraise list_append list_extend set_add set_update dict_update",
-        2: "map_add",
-        3: "dict_merge",
-        4: "with_except_start",
-    }.items()
-    for name in names.split()
+    **dict.fromkeys(("copy", "swap", "raise_varargs"), 0),
+    **dict.fromkeys(("list_append", "list_extend", "set_add", "set_update", "dict_update"), 1),
+    "reraise": 1,
+    "map_add": 2,
+    "dict_merge": 3,
+    "with_except_start": 4,
 }
 IN_ALL = {
-    name: count
-    for count, names in {
-        1: "load_method load_special import_from unpack_sequence unpack_ex for_iter before_with "
-        "push_exc_info jump_if_true_or_pop jump_if_false_or_pop get_len match_sequence "
-        "match_mapping",
-        2: "check_exc_match match_keys",
-        3: "load_super_attr",
-    }.items()
-    for name in names.split()
+    **dict.fromkeys(("load_method", "load_special", "before_with", "import_from", "for_iter"), 1),
+    **dict.fromkeys(("jump_if_true_or_pop", "jump_if_false_or_pop", "push_exc_info"), 1),
+    **dict.fromkeys(("unpack_sequence", "unpack_ex", "get_len"), 1),
+    **dict.fromkeys(("match_sequence", "match_mapping"), 1),
+    **dict.fromkeys(("match_keys", "check_exc_match"), 2),
+    "load_super_attr": 3,
 }
 #: What a piece needs to have of `WORK` in it, for a call costs as much as some of that.
 LEAST_WORK = 2

@@ -37,11 +37,11 @@ def part_of(function: types.FunctionType, flow: Flow, begin: int, end: int) -> t
         if first == flow.framed:
             constants = (*constants, _dvm.begin_part)
             head += [*call(Row("LOAD_CONST", len(constants) - 1), ()), Row("POP_TOP")]
-        head += [_on(flow, "DELETE", name) for name in sorted(flow.unset(begin))]
+        head += [_on(flow, "DELETE_FAST", name) for name in sorted(flow.unset(begin))]
     elif end < last:
         constants = (*constants, None)
         for name in sorted(flow.may_be_none_first(end)):
-            head += [Row("LOAD_CONST", len(constants) - 1), _on(flow, "STORE", name)]
+            head += [Row("LOAD_CONST", len(constants) - 1), _on(flow, "STORE_FAST", name)]
     if end < last:
         tail, constants = _hands_on(flow, end, constants)
     rows = [
@@ -86,10 +86,10 @@ def remade(
     return made, labels
 
 
-def _on(flow: Flow, what: str, name: str) -> Row:
-    """An instruction of this kind on a local, which functions within may share."""
-    kind = "DEREF" if name in flow.code.co_cellvars else "FAST"
-    return Row(f"{what}_{kind}", flow.names.index(name))
+def _on(flow: Flow, fast: str, name: str) -> Row:
+    """An instruction on a local, or its like on the cell of one that functions within share."""
+    shared = name in flow.code.co_cellvars
+    return Row(fast.split("FAST")[0] + "DEREF" if shared else fast, flow.names.index(name))
 
 
 def _hands_on(
@@ -104,19 +104,13 @@ def _hands_on(
     unsure = flow.may_lack(point) - flow.may_be_none_first(point)
     made = [Row("LOAD_CONST", len(constants), label=point)]
     for place, name in enumerate(flow.names):
-        load, here, lacks = none, ~(2 * place), ~(2 * place + 1)  # labels that are no places
-        if name in flow.perhaps_assigned[point]:
-            load = _on(flow, "LOAD", name)
+        here, lacks = ~(2 * place), ~(2 * place + 1)  # labels that are no places
+        load = _on(flow, LOAD_UNSURE, name) if name in flow.perhaps_assigned[point] else none
         if name not in unsure:
             made.append(load._replace(label=here))
             continue
-        sure = load.name != "LOAD_FAST"
         made += [
-            load._replace(
-                name=load.name if sure else LOAD_UNSURE,
-                label=here,
-                handler=Handler(lacks, place + 1, False),
-            ),
+            load._replace(label=here, handler=Handler(lacks, place + 1, False)),
             Row("JUMP_FORWARD", target=~(2 * place + 2)),
             Row("PUSH_EXC_INFO", label=lacks),
             *(Row("POP_TOP"), Row("POP_EXCEPT"), none),
