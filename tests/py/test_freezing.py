@@ -186,7 +186,7 @@ def test_nobody_writes_to_a_frozen_array() -> None:
             array.setflags(write=True)
     with pytest.raises((TypeError, BufferError, ValueError)):
         memoryview(frozen)[0, 0] = 2.0
-    copy = pickle.loads(pickle.dumps(frozen))
+    copy = pickle.loads(pickle.dumps(frozen, protocol=4))
     np.testing.assert_array_equal(copy, frozen)
     copy[0] = 2
 

@@ -175,6 +175,15 @@ def membership(x: Any, y: Any) -> Any:
     e5 store_subscript (arg0 =1 =7)
     e6 delete_subscript (arg0 =0)
     e7 tuple (e0 e2)""",
+    since_314="""
+    e0 subscript (arg0 =0)
+    e1 slice constant (=1 =None)
+    e2 subscript (arg0 e1)
+    e3 slice constant (=0 =2 =1)
+    e4 store_subscript (arg0 e3 =(5, 6))
+    e5 store_subscript (arg0 =1 =7)
+    e6 delete_subscript (arg0 =0)
+    e7 tuple (e0 e2)""",
 )
 def elements(x: Any) -> Any:
     first, rest = x[0], x[1:]

@@ -92,11 +92,27 @@ constexpr DropTable drop_table() {
   const auto set = [&](Drops drops, std::initializer_list<Op> ops) {
     for (const Op op : ops) table.of[static_cast<size_t>(op)] = drops;
   };
-  set(Drops::nothing,
-      {Op::nothing, Op::resume, Op::load_fast, Op::load_fast_and_clear, Op::load_const,
-       Op::load_global, Op::load_global_under_null, Op::load_deref, Op::load_closure, Op::push_null,
-       Op::copy, Op::swap, Op::kw_names, Op::jump_forward, Op::jump_backward, Op::build_tuple,
-       Op::build_list, Op::build_slice, Op::list_append});
+  set(Drops::nothing, {Op::nothing,
+                       Op::resume,
+                       Op::load_fast,
+                       Op::load_fast_and_clear,
+                       Op::load_const,
+                       Op::load_small_int,
+                       Op::load_common_constant,
+                       Op::load_global,
+                       Op::load_global_under_null,
+                       Op::load_deref,
+                       Op::load_closure,
+                       Op::push_null,
+                       Op::copy,
+                       Op::swap,
+                       Op::kw_names,
+                       Op::jump_forward,
+                       Op::jump_backward,
+                       Op::build_tuple,
+                       Op::build_list,
+                       Op::build_slice,
+                       Op::list_append});
   set(Drops::local, {Op::store_fast, Op::delete_fast});
   set(Drops::top, {Op::pop_top, Op::pop_jump_if_false, Op::pop_jump_if_true, Op::unary_negative,
                    Op::unary_not, Op::to_bool, Op::load_attr, Op::load_method});

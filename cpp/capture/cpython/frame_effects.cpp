@@ -62,14 +62,15 @@ bool FrameRecorder::enters_context() const {
   return false;
 }
 
-// Since 3.14 slices are constants, of tuples, too. They are what they would be if they were made.
+// Since 3.14 slices are constants, of tuples, too. They are taken apart as if they were made, but are
+// the same objects each time.
 NodeId FrameRecorder::constant(PyObject* object) {
   std::vector<NodeId> parts;
   if (PySlice_Check(object)) {
     const auto* const slice = reinterpret_cast<PySliceObject*>(object);
     parts = {record_.constant(slice->start), record_.constant(slice->stop)};
     if (slice->step != Py_None) parts.push_back(record_.constant(slice->step));
-    return record_.derive(Kind::slice, words().empty, parts, place(), object);
+    return record_.derive(Kind::slice, interned("constant"), parts, place(), object);
   }
   if (!PyTuple_CheckExact(object)) return record_.constant(object);
   const std::span items(reinterpret_cast<PyTupleObject*>(object)->ob_item,
@@ -78,7 +79,7 @@ NodeId FrameRecorder::constant(PyObject* object) {
     return record_.constant(object);
   }
   for (PyObject* const item : items) parts.push_back(constant(item));
-  return record_.derive(Kind::tuple, words().empty, parts, place(), object);
+  return record_.derive(Kind::tuple, interned("constant"), parts, place(), object);
 }
 
 void FrameRecorder::load_local(const FrameView& f) {

@@ -59,7 +59,8 @@ KINDS = {id(base): kind for base, kind in _KINDS.items()}
 NAMED = frozenset(
     "__slots__ _fields _field_defaults _fields_defaults _make __new__ _replace __replace__ "
     "__repr__ _asdict __getnewargs__ __match_args__ __module__ __doc__ __annotations__ "
-    "__orig_bases__ __classcell__ __firstlineno__ __static_attributes__".split()
+    "__orig_bases__ __classcell__ __firstlineno__ __static_attributes__ "
+    "__annotate_func__ __annotations_cache__ __classdictcell__".split()
 )
 #: What runs of a class in C where it is looked up in an object.
 SLOTS = (types.MethodDescriptorType, types.WrapperDescriptorType)

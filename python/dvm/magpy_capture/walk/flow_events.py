@@ -44,8 +44,12 @@ class FlowEvents(WalkPart):
 
     # ---- building
 
-    def on_tuple(self, _n: str, operands: Operands, *_: Any) -> Abstract:
-        return Sequence([self.recorded.value(node) for node in operands])
+    def on_tuple(self, name: str, operands: Operands, _k: Any, result: int, _f: bool) -> Abstract:
+        parts = [self.recorded.value(node) for node in operands]
+        if name == "constant":
+            seen = self.record.seen(result)
+            return Sequence(parts, register=self.program.constant(seen), object=seen)
+        return Sequence(parts)
 
     def on_list(self, _n: str, operands: Operands, _k: Any, result: int, _f: bool) -> Abstract:
         return ListValue(
@@ -80,9 +84,12 @@ class FlowEvents(WalkPart):
             self.record.seen(result),
         )
 
-    def on_slice(self, _n: str, operands: Operands, *_: Any) -> Abstract:
+    def on_slice(self, name: str, operands: Operands, _k: Any, result: int, _f: bool) -> Abstract:
         parts = [self.recorded.value(node) for node in operands]
-        return SliceValue(parts[0], parts[1], parts[2] if len(parts) > 2 else Literal(None))
+        made = SliceValue(parts[0], parts[1], parts[2] if len(parts) > 2 else Literal(None))
+        if name == "constant":
+            made.register = self.program.constant(self.record.seen(result))
+        return made
 
     def on_list_append(self, _n: str, operands: Operands, *_: Any) -> None:
         self.recorded.value(operands[0]).append(self.recorded.value(operands[1]))
