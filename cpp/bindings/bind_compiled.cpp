@@ -47,13 +47,14 @@ py::object& lower_hook() {
 }
 
 std::unique_ptr<Path> lower(PyObject* compiled, const capture::Trace& trace,
-                            PyObject* const* arguments, Py_ssize_t count, int64_t nanos) {
+                            PyObject* const* arguments, Py_ssize_t count, int64_t& nanos) {
   try {
     py::tuple bound(count);
     for (Py_ssize_t i = 0; i < count; ++i) bound[i] = py::handle(arguments[i]);
     const py::dict recording = to_python(trace.record->data());
     const py::object spec = lower_hook()(py::handle(compiled), recording, bound, nanos);
-    return spec.is_none() ? nullptr : parse_path(spec, bound);
+    if (!spec.is_none() && !py::isinstance<py::int_>(spec)) return parse_path(spec, bound);
+    nanos = spec.is_none() ? 0 : spec.cast<int64_t>();
   } catch (py::error_already_set& error) {
     error.restore();
   } catch (const std::exception& error) {

@@ -480,18 +480,22 @@ PyObject* CompiledFunction::capture(PyObject* self, Call& call) {
     return put_off(expected + traced.tracer, true);
   }
   if (expected > budget) return put_off(expected, false);
-  const int64_t most = at_any_cost ? INT64_MAX : budget + Policy::kAtOnce;
+  int64_t most = at_any_cost ? INT64_MAX : budget + Policy::kLittle;
   const auto count = gives_arguments ? std::ssize(recorded_arguments) : parameters_;
   std::unique_ptr<Path> path = lower_(self, trace, bound, count, most);
   const int64_t lowered = since(begin).cpu - traced.nanos;
   if (path == nullptr) {
     if (PyErr_Occurred()) return nullptr;
-    return put_off(2 * lowered, true);
+    return put_off(std::max(2 * lowered, most), true);
   }
   // With the turns that it lacks, another recording may become a path.
   if (skipped && !path->reason().empty()) {
     may_skip_turns_ = false;
-    return put_off(2 * lowered, true);
+    // All events of all turns, if those that were skipped are like the others.
+    const double times = 1 + static_cast<double>(trace.record->skipped()) /
+                                 static_cast<double>(std::max<int64_t>(1, recording.opcodes));
+    const double events = times * static_cast<double>(recording.events.size());
+    return put_off(std::max(2 * lowered, policy_.expected_of(static_cast<int64_t>(events))), true);
   }
   // The function itself may have replaced its code, or called itself, meanwhile.
   if (code.get() != code_.get()) return trace.result.release();

@@ -46,10 +46,10 @@ struct PlainThread {
 class CompiledFunction {
  public:
   // Turns a recording into a Path, whose segments are not compiled yet. Null: a Python error is
-  // set, or it would take longer than `nanos`.
+  // set, or it would take longer than `nanos`, which is then how long, about, or 0.
   using Lower = std::unique_ptr<Path> (*)(PyObject* compiled, const Trace& trace,
                                           PyObject* const* arguments, Py_ssize_t count,
-                                          int64_t nanos);
+                                          int64_t& nanos);
 
   CompiledFunction(PyFunctionObject* function, Lower lower);
 

@@ -15,7 +15,7 @@ constexpr int64_t kFew = 8;
 // Loads that differ by less are one: a fifth more elements.
 constexpr double kSameLoad = 0.25;
 // Calls of less than this are not worth a clock each.
-constexpr int64_t kShort = Policy::kAtOnce / 100;
+constexpr int64_t kShort = Policy::kLittle / 100;
 
 double ratio(int64_t hit, int64_t plain) {
   return static_cast<double>(hit) / static_cast<double>(std::max<int64_t>(plain, 1));

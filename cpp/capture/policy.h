@@ -45,8 +45,9 @@ class Policy {
  public:
   explicit Policy(Rates& rates = rates_of_process) : rates_(&rates) {}
 
-  // What nobody notices once.
-  static constexpr int64_t kAtOnce = 5'000'000;
+  // What nobody notices once, less than a picture on a screen takes; and what is no reason to throw
+  // away what was done.
+  static constexpr int64_t kAtOnce = 15'000'000, kLittle = 5'000'000;
   // Hits that take so many times as long as plain calls are no noise.
   static constexpr double kSlower = 1.1;
   // Plain calls' time that may be lost; no call counts for more than one, for a clock may be wrong.
@@ -77,7 +78,7 @@ class Policy {
   void expect(int64_t nanos) { expected_ = nanos; }
   // May a call that no path takes be captured, when so many were hit?
   bool may_capture(int64_t hits);
-  // What that may be expected to take. A little more is no reason to throw away what was done.
+  // What that may be expected to take; kLittle more is borne.
   int64_t budget() const { return balance_; }
   // How many instructions may be recorded, and what the events of so many will take.
   int64_t most_opcodes() const;

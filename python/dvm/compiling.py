@@ -287,7 +287,7 @@ def _function_for(fn: Any) -> Any:
 def _lower(
     compiled: _dvm.Compiled[..., Any], recording: Any, _arguments: tuple[Any, ...], nanos: int
 ) -> Any:
-    """Lower one recording; None if that would take this thread longer than so many nanoseconds.
+    """Lower one recording; what that would take, if it is longer than so many nanoseconds, or None.
 
     The call has run already and its result is the caller's, so nothing may be raised here but what
     a signal's handler raises: a bug becomes the reason of a fallback, with a warning.
@@ -314,8 +314,8 @@ def _lower(
         elif compiled.moved_from is not None and not _pays(compiled, spec.computes):
             compiled.moved_from.leave(compiled)
         return spec
-    except magpy_capture.OutOfTime:
-        return None
+    except magpy_capture.OutOfTime as over:
+        return int(nanos / over.share)
     except Exception as error:
         if is_of_a_signal(error):
             raise

@@ -217,7 +217,7 @@ def test_a_function_is_captured_before_its_calls_have_cost_four_times_that() -> 
 
 
 def test_captures_of_many_outcomes_take_no_longer_than_calls_have() -> None:
-    """And 5 ms, which are advanced. That hits come between makes no new capture cheap."""
+    """And 15 ms, which are advanced. That hits come between makes no new capture cheap."""
     functions = {f"k{i}": lambda y, i=i: y * i + np.sqrt(y) for i in range(200)}
     f, x = dvm.compile(lambda x, k: functions[k](x * 0.5 + 1)), np.linspace(0, 1, 1000)
     draw = random.Random(1)

@@ -123,6 +123,8 @@ class Library {
     bool (*function)(void* state, const double* parameters, double& drawn);
     void* state;
     std::vector<double> defaults;  // of the parameters that are left out
+    // Instead of that, where it draws scalars of the library's, of i64.
+    bool (*integer)(void* state, const double* parameters, int64_t& drawn) = nullptr;
   };
   virtual std::optional<Drawing> drawing_of(PyObject* method, size_t parameters) const = 0;
   // Where one of its generators keeps its state, if that is bytes alone: where they are put back it

@@ -5,6 +5,7 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 
 #include "capture/numpy/numpy_api.h"
 
@@ -18,6 +19,8 @@ namespace {
 using None = double (*)(bitgen_t*);
 using One = double (*)(bitgen_t*, double);
 using Two = double (*)(bitgen_t*, double, double);
+using Bounded = void (*)(bitgen_t*, uint64_t least, uint64_t range, npy_intp count, bool masked,
+                         uint64_t* drawn);
 
 bitgen_t* generator_of(void* state) { return static_cast<bitgen_t*>(state); }
 
@@ -26,6 +29,7 @@ bitgen_t* generator_of(void* state) { return static_cast<bitgen_t*>(state); }
 struct Functions {
   None normal = nullptr, exponential = nullptr;
   Two normal_of = nullptr, uniform_of = nullptr;
+  Bounded bounded = nullptr;
 
   explicit Functions(PyObject* module) {
     const Ref file = Ref::steal(PyObject_GetAttrString(module, "__file__"));
@@ -37,6 +41,7 @@ struct Functions {
     exponential = std::bit_cast<None>(dlsym(library, "random_standard_exponential"));
     normal_of = std::bit_cast<Two>(dlsym(library, "random_normal"));
     uniform_of = std::bit_cast<Two>(dlsym(library, "random_uniform"));
+    bounded = std::bit_cast<Bounded>(dlsym(library, "random_bounded_uint64_fill"));
   }
 };
 const Functions* g_functions = nullptr;
@@ -69,11 +74,28 @@ bool draw_standard_exponential(void* state, const double*, double& drawn) {
   return true;
 }
 
+// Up to the first, or from that on below the second, which is NaN where it is left out.
+bool draw_integers(void* state, const double* p, int64_t& drawn) {
+  constexpr double kWhole = 1LL << 53;  // up to here a float is one integer
+  const bool is_one = std::isnan(p[1]);
+  const double low = is_one ? 0 : p[0], high = is_one ? p[0] : p[1];
+  const auto is_whole = [](double x) { return std::fabs(x) < kWhole && x == std::trunc(x); };
+  if (!is_whole(low) || !is_whole(high) || low >= high) return false;
+  const auto least = static_cast<int64_t>(low), most = static_cast<int64_t>(high) - 1;
+  uint64_t found = 0;
+  g_functions->bounded(generator_of(state), static_cast<uint64_t>(least),
+                       static_cast<uint64_t>(most - least), 1, false, &found);
+  drawn = static_cast<int64_t>(found);
+  return true;
+}
+
 struct Row {
   const char* name;
   decltype(Library::Drawing::function) function;
   std::vector<double> defaults;
   bool is_there;
+  decltype(Library::Drawing::integer) integer = nullptr;
+  size_t least = 0;            // parameters
   PyObject* method = nullptr;  // of the class
 };
 
@@ -98,7 +120,13 @@ struct Table {
             {"standard_exponential",
              draw_standard_exponential,
              {},
-             g_functions->exponential != nullptr}};
+             g_functions->exponential != nullptr},
+            {"integers",
+             nullptr,
+             {0, std::numeric_limits<double>::quiet_NaN()},
+             g_functions->bounded != nullptr,
+             draw_integers,
+             1}};
     for (Row& row : rows) row.method = PyDict_GetItemString(type->tp_dict, row.name);
   }
 };
@@ -111,12 +139,13 @@ std::optional<Library::Drawing> numpy_drawing_of(PyObject* method, size_t parame
   if (self == nullptr || table.type == nullptr || !Py_IS_TYPE(self, table.type)) return {};
   for (const Row& row : table.rows) {
     if (row.method != PyMethod_GET_FUNCTION(method)) continue;
-    if (!row.is_there || parameters > row.defaults.size()) return {};
+    const bool takes = row.least <= parameters && parameters <= row.defaults.size();
+    if (!row.is_there || !takes) return {};
     const Ref bits = Ref::steal(PyObject_GetAttrString(self, "bit_generator"));
     const Ref capsule = bits ? Ref::steal(PyObject_GetAttrString(bits.get(), "capsule")) : Ref();
     void* const state = capsule ? PyCapsule_GetPointer(capsule.get(), "BitGenerator") : nullptr;
     if (state == nullptr) return PyErr_Clear(), std::nullopt;
-    return Library::Drawing{row.function, state, row.defaults};
+    return Library::Drawing{row.function, state, row.defaults, row.integer};
   }
   return {};
 }

@@ -93,7 +93,8 @@ def refusal_of(lowering: Lowering) -> NotCapturable | None:
         reason, at = reasons.CORE(error), lowering.program.at
     except RecursionError:
         reason, at = reasons.NESTED_TOO_DEEP(), lowering.program.at
-    except OutOfTime:
+    except OutOfTime as over:  # the outermost says it last
+        over.share = lowering.walk.share_done
         lowering.close()
         raise
     return NotCapturable(reason, at)

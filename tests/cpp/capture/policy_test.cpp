@@ -71,8 +71,8 @@ Outcome run(Policy& policy, int64_t calls, const std::function<Call(int64_t)>& c
       const int64_t expected = policy.expected_of(traced.events);
       if (expected > budget) {
         policy.put_off(traced.tracer, traced.tracer + expected, false);
-      } else if (capture.lowered > budget + Policy::kAtOnce) {
-        const int64_t given_up = budget + Policy::kAtOnce;
+      } else if (capture.lowered > budget + Policy::kLittle) {
+        const int64_t given_up = budget + Policy::kLittle;
         seen.taken += given_up;
         policy.put_off(traced.tracer + given_up, traced.tracer + 2 * given_up, true);
       } else {
@@ -105,7 +105,7 @@ TEST(Policy, TakesNoLongerThanTwiceThePlainCalls) {
     const auto call = [&](int64_t k) { return Call{.hit = hit, .plain = plain, .way = k % ways}; };
     const Outcome seen = run(policy, 1000, call, capture);
     // What is advanced once, and an attempt may take a little more than its budget.
-    const int64_t free = Policy::kAtOnce + seen.attempts * (Policy::kAtOnce + capture.traced);
+    const int64_t free = Policy::kAtOnce + seen.attempts * (Policy::kLittle + capture.traced);
     EXPECT_LE(seen.taken, 2 * seen.plain + free)
         << "plain " << plain << " ways " << ways << " lowered " << capture.lowered << " captures "
         << seen.captures << " of " << seen.attempts;
@@ -299,7 +299,7 @@ TEST(Policy, SaysWhatACaptureCostsAndWhen) {
   EXPECT_EQ(policy.why(), "waits-untimed\n20 ms");
   policy.plain(10, {3 * kMilli, 3 * kMilli}, 0);
   EXPECT_FALSE(policy.may_capture(0));
-  EXPECT_EQ(policy.why(), "waits\n20 ms\n5\n3 ms");
+  EXPECT_EQ(policy.why(), "waits\n20 ms\n2\n3 ms");
 }
 
 // Behind as many calls as it says, whatever else is hit, it is captured or a higher price is known.
@@ -311,7 +311,7 @@ TEST(Policy, WhatItSaysHolds) {
     };
     Rates rates;
     Policy policy(rates);
-    const int64_t plain = drawn(2e4, 2e6), lowered = drawn(5e6, 3e8);
+    const int64_t plain = drawn(2e4, 2e6), lowered = drawn(2e7, 3e8);
     policy.put_off(kMilli, lowered, program % 2 == 0);
     policy.plain(10, {plain, plain}, 0);
     ASSERT_FALSE(policy.may_capture(0));
@@ -324,7 +324,7 @@ TEST(Policy, WhatItSaysHolds) {
       if (policy.wants_plain()) policy.plain(10, {plain, plain}, 0);
     }
     EXPECT_LE(calls, left + 1);
-    EXPECT_GE(calls, left / 2) << "hits pay for 5 ms at most";
+    EXPECT_GE(calls, left / 2) << "hits pay for 15 ms at most";
   }
 }
 

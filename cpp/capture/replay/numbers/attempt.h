@@ -12,6 +12,7 @@
 
 #include "capture/py.h"
 #include "capture/replay/draws.h"
+#include "capture/replay/numbers/list_mirror.h"
 
 namespace dvm::capture::numbers {
 
@@ -42,6 +43,15 @@ class Attempt {
   void keep_taken(PyObject* list, Py_ssize_t at) {
     note(What::taken, list, at, PyList_GET_ITEM(list, at));
   }
+  // Likewise, where the list has its elements in a mirror.
+  void keep_entry(ListMirror::Entry& entry) {
+    Written& written = written_.emplace_back();
+    written.what = What::entry;
+    written.at = reinterpret_cast<std::byte*>(&entry);
+    static_assert(sizeof entry == sizeof written.was + sizeof written.place);
+    std::memcpy(written.was, &entry, sizeof written.was);
+    std::memcpy(&written.place, written.at + sizeof written.was, sizeof written.place);
+  }
   size_t mark() const { return written_.size(); }
   void take_back(size_t mark) {
     for (; written_.size() > mark; written_.pop_back()) take_back(written_.back());
@@ -66,13 +76,13 @@ class Attempt {
   static constexpr int64_t kUntimed = 1 << 12;  // turns between two looks at the clock
   static constexpr std::chrono::milliseconds kLong{5}, kTooLong{50};
 
-  enum class What : uint8_t { bytes, length, element, taken };
+  enum class What : uint8_t { bytes, entry, length, element, taken };
   struct Written {
     What what = What::bytes;
     std::byte* at = nullptr;
     std::byte was[8] = {};
     PyObject* list = nullptr;
-    Py_ssize_t place = 0;  // in the list; its length, or how many bytes
+    Py_ssize_t place = 0;  // in the list; its length, how many bytes, or more of them
     Ref object = {};
   };
 
@@ -89,6 +99,10 @@ class Attempt {
     switch (last.what) {
       case What::bytes:
         std::memcpy(last.at, last.was, static_cast<size_t>(last.place));
+        return;
+      case What::entry:
+        std::memcpy(last.at, last.was, sizeof last.was);
+        std::memcpy(last.at + sizeof last.was, &last.place, sizeof last.place);
         return;
       case What::length:
         status = PyList_SetSlice(last.list, last.place, PY_SSIZE_T_MAX, nullptr);

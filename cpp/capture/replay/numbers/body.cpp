@@ -75,6 +75,7 @@ Body::Result Body::run(std::span<Variable> variables, Items& items, int64_t most
     attempt_->take_back();
     is_too_long_ = attempt_->is_too_long();
   }
+  bound_.settle_lists();
   if (left > 0) rounds_.next();
   for (const auto& [slot, number] : exits_[failed ? 0 : static_cast<size_t>(left)]) {
     if (rounds_.made() == 0) break;

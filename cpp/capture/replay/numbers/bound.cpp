@@ -105,16 +105,42 @@ bool Bound::fill(std::vector<Ref> registers) {
       code_[stride].i = array.strides[d];
     }
   }
+  std::vector<PyObject*> iterated;
   for (const auto& items : items_) {
     std::vector<PyObject*> objects;
     std::ranges::transform(items->over(), std::back_inserter(objects), object);
     if (std::ranges::count(objects, nullptr) > 0 || !items->fill(objects)) return false;
+    iterated.insert(iterated.end(), objects.begin(), objects.end());
   }
+  mirror_lists(std::move(iterated));
   registers_ = std::move(registers);
   return true;
 }
 
+// Those of which elements are replaced; others that the code changes, or goes over, stay `apart`.
+void Bound::mirror_lists(std::vector<PyObject*> apart) {
+  mirrors_.clear();
+  const auto is_iterator = [](PyObject* object) { return PyIter_Check(object) != 0; };
+  const bool may_mirror = std::ranges::none_of(apart, is_iterator);
+  for (const auto& [home, step] : objects_) {
+    step->mirror(nullptr);
+    if (step->use() == ObjectStep::Use::resizes) apart.push_back(step->object());
+  }
+  const auto mirror_of = [&](PyObject* list) -> ListMirror* {
+    const auto found = std::ranges::find(mirrors_, list, [](const auto& m) { return m->list(); });
+    return found == mirrors_.end() ? nullptr : found->get();
+  };
+  for (const auto& [home, step] : objects_) {
+    PyObject* const list = step->object();
+    if (step->use() != ObjectStep::Use::replaces || !may_mirror || mirror_of(list)) continue;
+    if (std::ranges::find(apart, list) != apart.end()) continue;
+    mirrors_.push_back(std::make_unique<ListMirror>(list));
+  }
+  for (const auto& [home, step] : objects_) step->mirror(mirror_of(step->object()));
+}
+
 void Bound::empty() {
+  mirrors_.clear();
   registers_.clear();
   for (const auto& items : items_) items->empty();
 }

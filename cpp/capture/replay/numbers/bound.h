@@ -9,6 +9,7 @@
 
 #include "capture/path/path.h"
 #include "capture/replay/numbers/code.h"
+#include "capture/replay/numbers/list_mirror.h"
 #include "capture/replay/replay.h"
 #include "capture/replay/undo.h"
 
@@ -69,6 +70,10 @@ class Bound {
   // With those that the steps leave, which are run with these arguments.
   bool find(PyObject* const* arguments, std::vector<Ref>& registers) const;
   void empty();
+  // Lists get what the code has stored in them, behind each run of it.
+  void settle_lists() {
+    for (const auto& mirror : mirrors_) mirror->settle();
+  }
   // Whether there are more ways now that turns of a loop within go.
   bool is_stale() const;
 
@@ -80,6 +85,7 @@ class Bound {
     int32_t offset = 0;
   };
   size_t begin_way(Way way);
+  void mirror_lists(std::vector<PyObject*> apart);
   bool run(size_t first, PyObject* const* arguments, std::vector<Ref>& registers) const;
   struct Granted {
     size_t way;
@@ -107,6 +113,7 @@ class Bound {
   std::vector<SameObject> objects_;
   std::vector<std::unique_ptr<CellStep>> steps_;
   std::vector<std::unique_ptr<InnerItems>> items_;
+  std::vector<std::unique_ptr<ListMirror>> mirrors_;  // of lists of which elements are replaced
   struct HeldLoop {
     Loop* loop;
     int32_t version;

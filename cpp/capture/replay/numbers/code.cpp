@@ -6,6 +6,7 @@
 #include "capture/replay/numbers/attempt.h"
 #include "capture/replay/numbers/bound.h"
 #include "capture/replay/numbers/items.h"
+#include "capture/replay/numbers/object_steps.h"
 #include "capture/replay/numbers/rounds.h"
 #include "core/ops/fp_flags.h"
 
@@ -40,7 +41,7 @@ int64_t length_of_range(int64_t start, int64_t stop, int64_t step) {
 bool compares(Op op) {
   return (Op::eq_floats <= op && op <= Op::ge_floats) ||
          (Op::eq_integers <= op && op <= Op::ge_integers) || op == Op::eq_texts ||
-         op == Op::ne_texts;
+         op == Op::ne_texts || op == Op::in_text;
 }
 
 // Of Python's floats: whatever they are, there is a result.
@@ -48,11 +49,21 @@ bool never_fails(Op op) {
   return op == Op::add_floats || op == Op::subtract_floats || op == Op::multiply_floats;
 }
 
+// The flags are those of the turn's own arithmetic.
+double quietly(int64_t function, double x) {
+  const auto flags = core::fp::get();
+  const double result = std::bit_cast<double (*)(double)>(function)(x);
+  core::fp::set(flags);
+  return result;
+}
+
 // NOLINTNEXTLINE(performance-no-int-to-ptr): cells hold addresses, too
 std::byte* memory(Cell place) { return reinterpret_cast<std::byte*>(place.i); }
 
 // NOLINTBEGIN(performance-no-int-to-ptr): so do literals of instructions
 CellStep& step_of(int64_t literal) { return *reinterpret_cast<CellStep*>(literal); }
+ElementStep& element_of(int64_t literal) { return *reinterpret_cast<ElementStep*>(literal); }
+StoreStep& store_of(int64_t literal) { return *reinterpret_cast<StoreStep*>(literal); }
 Attempt& attempt_of(int64_t literal) { return *reinterpret_cast<Attempt*>(literal); }
 const Bound& bound_of(int64_t literal) { return *reinterpret_cast<Bound*>(literal); }
 Rounds& rounds_of(int64_t literal) { return *reinterpret_cast<Rounds*>(literal); }

@@ -72,6 +72,9 @@ struct Elements {
   std::vector<Axis> axes = {};
 };
 
+// What the interpreter tells of a character.
+using AsksCharacter = bool (*)(uint32_t);
+
 // An instruction that is an object of its own.
 class CellStep {
  public:

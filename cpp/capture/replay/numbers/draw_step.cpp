@@ -39,7 +39,12 @@ bool DrawStep::is_for(PyObject* method) {
   drawing_.reset();
   if (owner_ == nullptr || arguments_.size() > kMost) return false;
   for (const Library* library : libraries()) {
-    if (!drawing_ && names_ == nullptr) drawing_ = library->drawing_of(method, arguments_.size());
+    if (drawing_ || names_ != nullptr) continue;
+    drawing_ = library->drawing_of(method, arguments_.size());
+    const bool is_element = drawing_ && drawing_->integer != nullptr;
+    drawn_ = is_element
+                 ? Type{Kind::element, core::DType::i64, static_cast<uint16_t>(library->number)}
+                 : Type{Kind::floating};
   }
   return true;
 }
@@ -69,8 +74,11 @@ bool DrawStep::draw(const Cell* cells, Type& type, Cell& number) {
     if (!given) return draw_by_method(cells, type, number);
     parameters[i] = *given;
   }
-  type = {Kind::floating};
-  if (!drawing_->function(drawing_->state, parameters.data(), number.f)) return false;
+  const bool is_drawn = drawing_->integer != nullptr
+                            ? drawing_->integer(drawing_->state, parameters.data(), number.i)
+                            : drawing_->function(drawing_->state, parameters.data(), number.f);
+  if (!is_drawn) return false;
+  type = drawn_;
   attempt_.draws().note(owner_, type, number);
   return true;
 }

@@ -33,6 +33,7 @@ class DrawStep final : public ObjectStep {
   Attempt& attempt_;
   PyObject* owner_ = nullptr;
   std::optional<Library::Drawing> drawing_;
+  numbers::Type drawn_;
 };
 
 }  // namespace dvm::capture::numbers

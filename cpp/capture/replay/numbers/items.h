@@ -36,6 +36,11 @@ Variable item_of(PyObject* object);
 std::optional<std::pair<Type, Cell>> part_of_text(PyObject* text, Py_ssize_t place);
 // Whether two are equal of which each is a str or None.
 bool equal_texts(Cell a, Cell b);
+// Of strs: whether one is in the other; the number of a character, and what the interpreter says of
+// it. Of a number, the character, if there is one object of it for good. None: it is another str.
+bool holds_text(Cell text, Cell part);
+std::optional<Py_UCS4> only_character(Cell text);
+std::optional<Cell> character_of(int64_t number);
 PyObject* object_of(Type type, Cell number);  // new reference; null: a Python error is set
 // Python's or a library's type for it, and the other way; none: it is none of those.
 PyTypeObject* python_type_of(Type type);

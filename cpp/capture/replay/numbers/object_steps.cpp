@@ -31,35 +31,36 @@ bool read(PyObject* object, const Typed& result, Cell* cells) {
 
 }  // namespace
 
-bool ElementStep::run(Cell* cells) {
-  const auto at = place_in(object(), cells[place_].i);
+bool ElementStep::load_object(int64_t place, Cell* result) const {
+  const auto at = place_in(object(), place);
   if (!at) return false;
-  if (is_text(object())) return give(part_of_text(object(), *at), result_, cells);
+  constexpr Typed kResult{.cell = 0, .type = 1};
+  if (is_text(object())) return give(part_of_text(object(), *at), kResult, result);
   PyObject* const element = PySequence_Fast_GET_ITEM(object(), *at);
-  if (!PyFloat_CheckExact(element)) return read(element, result_, cells);
-  cells[result_.cell].f = PyFloat_AS_DOUBLE(element);  // most of them
-  cells[result_.type].i = word_of({Kind::floating});
+  if (!PyFloat_CheckExact(element)) return read(element, kResult, result);
+  result[0].f = PyFloat_AS_DOUBLE(element);  // most of them
+  result[1].i = word_of({Kind::floating});
   return true;
 }
 
-std::optional<Py_ssize_t> ListChangeStep::place(const Cell* cells) const {
-  const auto at = place_in(object(), cells[place_].i);
+std::optional<Py_ssize_t> ListChangeStep::place_of(int64_t place) const {
+  const auto at = place_in(object(), place);
   if (!at) return {};
   PyObject* const was = PyList_GET_ITEM(object(), *at);
   const bool is_number = PyFloat_CheckExact(was) || PyLong_CheckExact(was) || number_of(was);
   return is_number ? at : std::nullopt;
 }
 
-bool StoreStep::run(Cell* cells) {
-  const auto at = place(cells);
-  Ref made = at ? Ref::steal(object_of(value_.type, cells[value_.cell])) : Ref();
+bool StoreStep::store_object(int64_t place, Cell value) {
+  const auto at = place_of(place);
+  Ref made = at ? Ref::steal(object_of(type_, value)) : Ref();
   if (!made) return PyErr_Clear(), false;
   attempt_.keep_element(object(), *at);
   return PyList_SetItem(object(), *at, made.release()) == 0;
 }
 
 bool PopStep::run(Cell* cells) {
-  const auto at = place(cells);
+  const auto at = place_of(cells[place_].i);
   if (!at) return false;
   attempt_.keep_taken(object(), *at);
   return PyList_SetSlice(object(), *at, *at + 1, nullptr) == 0;

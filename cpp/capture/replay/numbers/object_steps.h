@@ -2,6 +2,7 @@
 // functions of numbers that the machine does not have.
 #pragma once
 
+#include <bit>
 #include <optional>
 #include <vector>
 
@@ -9,6 +10,7 @@
 #include "capture/record/special_methods.h"
 #include "capture/replay/numbers/attempt.h"
 #include "capture/replay/numbers/code.h"
+#include "capture/replay/numbers/list_mirror.h"
 
 namespace dvm::capture::numbers {
 
@@ -22,8 +24,15 @@ class ObjectStep : public CellStep {
   }
   PyObject* object() const { return object_; }
 
+  // What is done to the object, if that is a list.
+  enum class Use : uint8_t { none, reads, replaces, resizes };
+  virtual Use use() const { return Use::none; }
+  // Null: the list has its elements itself.
+  void mirror(ListMirror* mirror) { mirror_ = mirror; }
+
  protected:
   virtual bool is_for(PyObject*) { return true; }
+  ListMirror* mirror_ = nullptr;
 
  private:
   PyObject* object_ = nullptr;
@@ -44,49 +53,68 @@ class SequenceStep : public ObjectStep {
 // An element, by the cell that has its place.
 class ElementStep final : public SequenceStep {
  public:
-  ElementStep(int32_t place, Typed result) : place_(place), result_(result) {}
-  bool run(Cell* cells) override;
+  Use use() const override { return Use::reads; }
+  bool run(Cell*) override { return false; }  // an instruction has the place
+  // The cell behind that of the result is for its type.
+  bool load(int64_t place, Cell* result) {
+    if (mirror_ == nullptr) return load_object(place, result);
+    const ListMirror::Entry* const entry = mirror_->at(place);
+    if (entry == nullptr) return false;
+    result[0] = entry->value;
+    result[1].i = entry->type;
+    return true;
+  }
 
  private:
-  const int32_t place_;
-  const Typed result_;
+  bool load_object(int64_t place, Cell* result) const;
 };
 
-// A change of a list: `list[place] = value`, or `list.pop(place)`, with places by their cells.
+// A change of a list: `list[place] = value`, or `list.pop(place)`.
 class ListChangeStep : public ObjectStep {
  public:
-  ListChangeStep(int32_t place, Attempt& attempt) : attempt_(attempt), place_(place) {}
+  explicit ListChangeStep(Attempt& attempt) : attempt_(attempt) {}
 
  protected:
   bool is_for(PyObject* object) override { return PyList_CheckExact(object); }
   // Of an element that is a number, so that it may be dropped at once; none: it is another object.
-  std::optional<Py_ssize_t> place(const Cell* cells) const;
+  std::optional<Py_ssize_t> place_of(int64_t place) const;
   Attempt& attempt_;
-
- private:
-  const int32_t place_;
 };
 
 class StoreStep final : public ListChangeStep {
  public:
-  StoreStep(int32_t place, Number value, Attempt& attempt)
-      : ListChangeStep(place, attempt), value_(value) {}
-  bool run(Cell* cells) override;
+  StoreStep(Type type, Attempt& attempt) : ListChangeStep(attempt), type_(type) {}
+  Use use() const override { return Use::replaces; }
+  bool run(Cell*) override { return false; }  // an instruction has the place and the value
+  bool store(int64_t place, Cell value) {
+    if (mirror_ == nullptr) return store_object(place, value);
+    ListMirror::Entry* const entry = mirror_->at(place);
+    if (entry == nullptr) return false;
+    attempt_.keep_entry(*entry);
+    *entry = {value, std::bit_cast<uint32_t>(type_), 1};
+    return true;
+  }
 
  private:
-  const Number value_;
+  bool store_object(int64_t place, Cell value);
+  const Type type_;
 };
 
 class PopStep final : public ListChangeStep {
  public:
-  using ListChangeStep::ListChangeStep;
+  PopStep(int32_t place, Attempt& attempt) : ListChangeStep(attempt), place_(place) {}
+  Use use() const override { return Use::resizes; }
   bool run(Cell* cells) override;
+
+ private:
+  const int32_t place_;
 };
 
 class AppendStep final : public ObjectStep {
  public:
   // No attempt: where it fails nothing has happened, and nothing else does.
   AppendStep(Number value, Attempt* attempt) : value_(value), attempt_(attempt) {}
+  Use use() const override { return Use::resizes; }
   bool run(Cell* cells) override;
 
  protected:
@@ -125,6 +153,9 @@ class BoxedStep final : public ObjectStep {
 
 // Whether it does nothing but compute with the numbers that it is given, and warns of nothing.
 bool may_box(PyObject* callee);
+
+inline int64_t literal_of(const ElementStep& step) { return reinterpret_cast<int64_t>(&step); }
+inline int64_t literal_of(const StoreStep& step) { return reinterpret_cast<int64_t>(&step); }
 
 inline PyObject* list_method(const char* name) {  // borrowed
   return special_method(&PyList_Type, name);

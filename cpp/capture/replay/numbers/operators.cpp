@@ -1,5 +1,9 @@
 #include "capture/replay/numbers/operators.h"
 
+#include <bit>
+#include <cmath>
+#include <string_view>
+
 #include "capture/library/library.h"
 
 namespace dvm::capture::numbers {
@@ -79,6 +83,11 @@ bool is_pythons_integer(const Number& a) {
   return a.type.is_element(core::DType::i64) && library_of(a.type).integers_as_python;
 }
 
+// Whether of an element, too, it gives a number of Python's.
+bool gives_python(Operator op) {
+  return op == Operator::integer || op == Operator::index || op == Operator::floating;
+}
+
 // An integer beside a float: comparisons are exact, arithmetic rounds it first.
 int32_t as_float(Code& code, const Number& a, bool exact) {
   if (is_floating(a) || a.type.is_element(core::DType::f64)) return a.cell;
@@ -95,6 +104,31 @@ bool is_builtin(PyObject* callee, const char* name) {
 bool makes_array(PyObject* callee, const Number& a) {
   return a.type.kind == Kind::element &&
          library_of(a.type).what_gives(callee, nullptr, nullptr) == Library::Gives::array;
+}
+
+// Those of Python's `math` that are the C library's where both have a result that is a number.
+// Others, `log` among them, do more than that.
+struct MathFunction {
+  std::string_view name;
+  double (*function)(double);
+};
+constexpr MathFunction kMathFunctions[] = {
+    {"sin", std::sin},   {"cos", std::cos},   {"tan", std::tan},   {"exp", std::exp},
+    {"sqrt", std::sqrt}, {"atan", std::atan}, {"tanh", std::tanh},
+};
+
+std::optional<Number> append_function(Code& code, PyObject* callee, const Number& a) {
+  static PyObject* const module = PyImport_ImportModule("math");
+  const bool is_number = a.type.kind != Kind::element || a.type.is_element(core::DType::f64);
+  if (module == nullptr || !is_number || !PyCFunction_CheckExact(callee)) return {};
+  if (PyCFunction_GET_SELF(callee) != module) return {};
+  const std::string_view called = reinterpret_cast<PyCFunctionObject*>(callee)->m_ml->ml_name;
+  for (const auto& [name, function] : kMathFunctions) {
+    if (name != called) continue;
+    const int32_t given = as_float(code, a, false);
+    return Number{code.emit(Op::call_float, given, 0, std::bit_cast<int64_t>(function)), kFloating};
+  }
+  return {};
 }
 
 }  // namespace
@@ -157,10 +191,13 @@ std::optional<Number> append_unary(Code& code, Operator op, const Number& a) {
     return Number{op == Operator::negate ? code.emit(Op::negate_truth, *truth) : *truth, kBoolean};
   }
   if (a.type.kind == Kind::element) {
-    if (op != Operator::integer && op != Operator::index && op != Operator::floating) return {};
+    const bool keeps_type = op == Operator::negative || op == Operator::absolute;
+    const bool is_known = is_pythons_integer(a) || a.type.is_element(core::DType::f64);
+    if (keeps_type ? !is_known : !gives_python(op)) return {};
     const auto number = append_python(code, a);
     if (!number || (op == Operator::index && number->type != kInteger)) return {};
-    return append_unary(code, op, *number);
+    const auto result = append_unary(code, op, *number);
+    return result && keeps_type ? Number{result->cell, a.type} : result;
   }
   const bool floats = is_floating(a);
   switch (op) {
@@ -223,25 +260,65 @@ std::optional<Number> append_binary(Code& code, Operator op, const Number& a, co
   return Number{code.emit(*row->integers, a.cell, b.cell), of};
 }
 
+Number append_contained(Code& code, const Number& part, const Number& text) {
+  return {code.emit(Op::in_text, part.cell, text.cell), kBoolean};
+}
+
+namespace {
+
+struct TextMethod {
+  std::string_view name;
+  AsksCharacter function;
+};
+constexpr TextMethod kTextMethods[] = {
+    {"isalpha", [](Py_UCS4 c) { return Py_UNICODE_ISALPHA(c) != 0; }},
+    {"isdigit", [](Py_UCS4 c) { return Py_UNICODE_ISDIGIT(c) != 0; }},
+    {"isdecimal", [](Py_UCS4 c) { return Py_UNICODE_ISDECIMAL(c) != 0; }},
+    {"isnumeric", [](Py_UCS4 c) { return Py_UNICODE_ISNUMERIC(c) != 0; }},
+    {"isspace", [](Py_UCS4 c) { return Py_UNICODE_ISSPACE(c) != 0; }},
+    {"islower", [](Py_UCS4 c) { return Py_UNICODE_ISLOWER(c) != 0; }},
+    {"isupper", [](Py_UCS4 c) { return Py_UNICODE_ISUPPER(c) != 0; }},
+};
+
+}  // namespace
+
+std::optional<Number> append_method(Code& code, PyObject* name, const Number& text) {
+  for (const auto& [called, function] : kTextMethods) {
+    if (PyUnicode_CompareWithASCIIString(name, called.data()) != 0) continue;
+    return Number{code.emit(Op::asks_text, text.cell, 0, std::bit_cast<int64_t>(function)),
+                  kBoolean};
+  }
+  return {};
+}
+
+std::optional<Number> append_characters(Code& code, PyObject* callee, const Number& a) {
+  if (a.type.kind == Kind::text && is_builtin(callee, "ord")) {
+    return Number{code.emit(Op::code_of_text, a.cell), kInteger};
+  }
+  if (a.type.kind == Kind::integer && is_builtin(callee, "chr")) {
+    return Number{code.emit(Op::text_of_code, a.cell), {Kind::text}};
+  }
+  return {};
+}
+
 std::optional<Number> append_call(Code& code, PyObject* callee, std::span<const Number> arguments) {
   if (arguments.size() == 1) {
     if (makes_array(callee, arguments[0])) return arguments[0];
     if (is_builtin(callee, "abs")) return append_unary(code, Operator::absolute, arguments[0]);
-    return {};
+    return append_function(code, callee, arguments[0]);
   }
-  if (arguments.size() != 2) return {};
-  const Number &a = arguments[0], &b = arguments[1];
-  const bool of_floats = is_floating(a) || a.type.is_element(core::DType::f64);
-  if (a.type != b.type || (a.type.kind == Kind::element && !of_floats && !is_pythons_integer(a))) {
-    return {};
+  const bool is_max = is_builtin(callee, "max");
+  if (arguments.empty() || (!is_max && !is_builtin(callee, "min"))) return {};
+  Number found = arguments[0];
+  const bool of_floats = is_floating(found) || found.type.is_element(core::DType::f64);
+  if (found.type.kind == Kind::element && !of_floats && !is_pythons_integer(found)) return {};
+  const Op op = of_floats ? (is_max ? Op::max_floats : Op::min_floats)
+                          : (is_max ? Op::max_integers : Op::min_integers);
+  for (const Number& each : arguments.subspan(1)) {
+    if (each.type != found.type) return {};
+    found.cell = code.emit(op, found.cell, each.cell);
   }
-  if (is_builtin(callee, "max")) {
-    return Number{code.emit(of_floats ? Op::max_floats : Op::max_integers, a.cell, b.cell), a.type};
-  }
-  if (is_builtin(callee, "min")) {
-    return Number{code.emit(of_floats ? Op::min_floats : Op::min_integers, a.cell, b.cell), a.type};
-  }
-  return {};
+  return found;
 }
 
 }  // namespace dvm::capture::numbers

@@ -13,6 +13,12 @@ std::optional<Number> append_unary(Code& code, Operator op, const Number& a);
 std::optional<Number> append_binary(Code& code, Operator op, const Number& a, const Number& b);
 std::optional<Number> append_call(Code& code, PyObject* callee, std::span<const Number> arguments);
 
+// Whether a text is in another.
+Number append_contained(Code& code, const Number& part, const Number& text);
+// A method of a text without arguments; `ord` and `chr`.
+std::optional<Number> append_method(Code& code, PyObject* name, const Number& text);
+std::optional<Number> append_characters(Code& code, PyObject* callee, const Number& a);
+
 // 0 or 1.
 std::optional<int32_t> append_truth(Code& code, const Number& a);
 // The Python number of an element.

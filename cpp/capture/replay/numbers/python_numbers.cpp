@@ -91,6 +91,29 @@ std::optional<std::pair<Type, Cell>> part_of_text(PyObject* text, Py_ssize_t pla
   return text_value(found);
 }
 
+namespace {
+
+// NOLINTNEXTLINE(performance-no-int-to-ptr): as value_of() has them
+PyObject* text_in(Cell cell) { return reinterpret_cast<PyObject*>(cell.i); }
+
+}  // namespace
+
+bool holds_text(Cell text, Cell part) {
+  return PyUnicode_Contains(text_in(text), text_in(part)) == 1;
+}
+
+std::optional<Py_UCS4> only_character(Cell text) {
+  if (PyUnicode_GET_LENGTH(text_in(text)) != 1) return {};
+  return PyUnicode_READ_CHAR(text_in(text), 0);
+}
+
+std::optional<Cell> character_of(int64_t number) {
+  PyObject* const found =
+      0 <= number && number < 256 ? character(static_cast<Py_UCS4>(number)) : nullptr;
+  if (found == nullptr) return {};
+  return Cell{.i = reinterpret_cast<int64_t>(found)};
+}
+
 bool equal_texts(Cell a, Cell b) {
   if (a.i == b.i) return true;
   // NOLINTBEGIN(performance-no-int-to-ptr): as value_of() has them

@@ -238,6 +238,7 @@ int64_t Turn::run(std::span<Variable> variables, Items& items, int64_t most, boo
     goes_on = goes_on && item.type == item_type_;
     if (goes_on) code_[item_] = item.number;
   }
+  bound_.settle_lists();
   for (const auto& [slot, number] : gives_) {
     if (made == 0) break;
     Variable& variable = variables[slot];

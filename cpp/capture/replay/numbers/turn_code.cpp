@@ -183,6 +183,8 @@ bool TurnCode::append(const Path& path, const Step& step) {
     case StepOp::guard_truth_:
       if (listed(step, p)) return true;
       break;
+    case StepOp::require_:
+      return required(p[0]);
     case StepOp::lend_:
       return true;
     case StepOp::run_:
@@ -359,11 +361,21 @@ bool TurnCode::changing(const Path& path, const Step& step, const int32_t* p) {
         return element(p[0], p[2], p[3]) || view(p[0], p[2], p[3]);
       }
       return computed(p[0], static_cast<Operator>(p[1]), p[2], p[3]);
+    case StepOp::getattr_:
+      return method_of_text(p);
     case StepOp::call_:
-      return called(p);
+      return called_with_text(p) || called(p);
     default:
       return false;
   }
+}
+
+// Where it does not hold the replay says what follows.
+bool TurnCode::required(int32_t reg) {
+  const auto given = value(reg);
+  const auto truth = given ? append_truth(code_, *given) : std::nullopt;
+  if (truth) code_.expect(*truth, true);
+  return truth.has_value();
 }
 
 bool TurnCode::guard_is(const int32_t* p) {
@@ -408,7 +420,32 @@ bool TurnCode::compares_texts(Operator op, int32_t a, int32_t b) {
   return first && second && !first->type.is_number() && !second->type.is_number();
 }
 
+bool TurnCode::method_of_text(const int32_t* p) {
+  const auto text = value(p[1]);
+  if (!text || text->type.kind != Kind::text) return false;
+  known(p[0]) = {.is = Known::Is::method, .number = *text, .parts = {p[2]}};
+  return true;
+}
+
+bool TurnCode::called_with_text(const int32_t* p) {
+  const Known& callee = known(p[1]);
+  if (p[3 + p[2]] >= 0) return false;
+  if (callee.is == Known::Is::method) {
+    return p[2] == 0 &&
+           define(p[0], append_method(code_, path_->object(callee.parts[0]), callee.number));
+  }
+  if (p[2] != 1 || !is_same(p[1]) || object(p[1]) == nullptr) return false;
+  const auto given = value(p[3]);
+  return given && define(p[0], append_characters(code_, object(p[1]), *given));
+}
+
 bool TurnCode::computed(int32_t result, Operator op, int32_t a, int32_t b) {
+  const auto part = op == Operator::contained ? value(a) : std::nullopt;
+  if (part && part->type.kind == Kind::text) {
+    const auto text = value(b);
+    if (!text || text->type.kind != Kind::text) return false;
+    return define(result, append_contained(code_, *part, *text));
+  }
   if (compares_texts(op, a, b)) {
     const Op compare = op == Operator::equal ? Op::eq_texts : Op::ne_texts;
     return define(result,
@@ -547,29 +584,38 @@ bool TurnCode::segment_of_numbers(const Segment& segment) {
   return true;
 }
 
+// What is written into an element: a number, or an array of one that is the same in all turns.
+std::optional<Number> TurnCode::written(int32_t from) {
+  if (const auto found = number(from)) return found;
+  const auto elements = array(from);
+  const auto moves = elements && elements->axes.empty() ? moves_of(elements->dtype) : std::nullopt;
+  if (!moves) return {};
+  return Number{code_.emit(moves->load, elements->place),
+                {Kind::element, elements->dtype, elements->library}};
+}
+
 bool TurnCode::copy(int32_t to, int32_t from) {
   Attempt* const attempt = this->attempt();
   if (attempt == nullptr && has_appends_) return false;
   has_copies_ = true;
-  if (known(to).is != Known::Is::place || known(from).is != Known::Is::number) {
-    return copy_array(to, from);
-  }
-  const Number& value = known(from).number;
-  if (!value.type.is_element(known(to).number.type.dtype)) return false;
-  const auto moves = moves_of(value.type.dtype);
-  if (!moves) return false;
-  const int64_t bytes = core::byte_size(value.type.dtype);
+  const auto value = known(to).is == Known::Is::place ? written(from) : std::nullopt;
+  if (!value) return copy_array(to, from);
+  // A number of Python's becomes an element where that is the same number.
+  const core::DType dtype = known(to).number.type.dtype;
+  const auto element = append_element(code_, *value, dtype);
+  const auto moves = moves_of(dtype);
+  if (!element || !moves) return false;
+  const int64_t bytes = core::byte_size(dtype);
   if (attempt != nullptr) {
     code_.emit(Op::keep, known(to).number.cell, 0, literal_of(*attempt), bytes);
   }
   code_.emit(Op::keep_for_call, known(to).number.cell, 0, literal_of(bound_), bytes);
-  code_.emit(moves->store, known(to).number.cell, value.cell);
+  code_.emit(moves->store, known(to).number.cell, *element);
   return true;
 }
 
 bool TurnCode::put(int32_t to, int32_t from) {
-  const bool is_element = known(to).is == Known::Is::place && known(from).is == Known::Is::number;
-  if (attempt() == nullptr || !is_element) return false;
+  if (attempt() == nullptr || known(to).is != Known::Is::place) return false;
   has_written_ = true;
   return copy(to, from);
 }

@@ -59,6 +59,7 @@ class TurnCode {
       iterator,  // of such a range, or of what is the same in all turns: `over`
       loop,      // the value of a loop within, by its cells
       typed,     // a number, whose type a cell tells
+      method,    // of a text, of the name that an object of the path is
       unknown
     } is = Is::object;
     Number number = {};  // of a place: its address, and the dtype of what is there
@@ -130,6 +131,15 @@ class TurnCode {
     if (reg >= 0) bound_.add(home(reg), *made);
     bound_.append(std::move(made));
   }
+  // One whose instruction is another than to run it.
+  template <typename Step, typename... Arguments>
+  const Step& keep_object_step(int32_t reg, Arguments&&... arguments) {
+    auto made = std::make_unique<Step>(std::forward<Arguments>(arguments)...);
+    const Step& step = *made;
+    bound_.add(home(reg), *made);
+    bound_.keep(std::move(made));
+    return step;
+  }
 
   // The step holds, and gives what it gives, in all turns; false: nobody knows what that is.
   bool granted() {
@@ -183,9 +193,12 @@ class TurnCode {
   // A part of the tuple that is the item.
   bool item(int32_t reg, int32_t index);
   bool changing(const Path& path, const Step& step, const int32_t* p);
+  bool required(int32_t reg);
   bool guard_is(const int32_t* p);
   bool guard_type(const int32_t* p);
   bool compares_texts(Operator op, int32_t a, int32_t b);
+  bool method_of_text(const int32_t* p);
+  bool called_with_text(const int32_t* p);
   bool computed(int32_t result, Operator op, int32_t a, int32_t b);
 
   // max, min, abs, and the array of an element, for which that stands; other functions of numbers.
@@ -226,6 +239,7 @@ class TurnCode {
   std::optional<SegmentStep::Arguments> arguments_of(const Segment& segment);
   bool define_element(const Segment::Output& output, int32_t cell, const Segment& segment);
   bool segment_of_numbers(const Segment& segment);
+  std::optional<Number> written(int32_t from);
   bool copy(int32_t to, int32_t from);
   // An element that a loop behind it finds written; the attempt takes it back with the turn.
   bool put(int32_t to, int32_t from);

@@ -42,9 +42,9 @@ int32_t TurnCode::length(int32_t sequence) {
 }
 
 bool TurnCode::place(int32_t result, int32_t sequence, int32_t at) {
-  const Typed element = new_typed();
-  append_object_step<ElementStep>(sequence, at, element);
-  return define(result, element);
+  const ElementStep& step = keep_object_step<ElementStep>(sequence);
+  const int32_t cell = code_.emit(Op::load_item, at, 0, literal_of(step));
+  return define(result, Typed{cell, code_.integer(kNoType)});
 }
 
 bool TurnCode::changes_list(const int32_t* p) {
@@ -61,8 +61,10 @@ bool TurnCode::changes_list(const int32_t* p) {
   if (!key) return false;
   if (callee == set && count == 3) {
     const auto given = known(p[5]).is_of_array ? std::nullopt : value(p[5]);
-    if (given) append_object_step<StoreStep>(list, key->cell, *given, *attempt);
-    return given.has_value();
+    if (!given) return false;
+    const StoreStep& step = keep_object_step<StoreStep>(list, given->type, *attempt);
+    code_.emit(Op::store_item, key->cell, given->cell, literal_of(step));
+    return true;
   }
   if (callee != pop || count > 2) return false;
   append_object_step<PopStep>(list, key->cell, *attempt);
@@ -80,7 +82,7 @@ bool TurnCode::appended(int32_t list, int32_t parts) {
     turn_->same_lists_.push_back({list, &append_step<AppendArrayStep>(*known(part).slot)});
     return true;
   }
-  const auto given = number(part);
+  const auto given = value(part);
   if (!given || known(part).is_of_array) return false;
   append_object_step<AppendStep>(list, *given, attempt);
   return true;

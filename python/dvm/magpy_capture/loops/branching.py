@@ -42,14 +42,15 @@ def ways_shown(recording: dict[str, Any], turns: RecordedLoop, called: dict[int,
     for turn in range(turns.count):
         answers, within, behind = [], 0, 0
         for number in range(turns.headers[turn] + 1, turns.event_behind(turn)):
-            kind, name, _, keywords, *_ = events[number]
             if number < behind:
                 continue
             behind = called.get(number, behind)
+            event = events[number]
+            kind = event[0]
             if kind == "branch" and not within:
-                answers.append((name, *keywords))
+                answers.append((event[1], *event[3]))
             elif kind == "header":
-                within += name.startswith("enter")
+                within += event[1].startswith("enter")
             elif kind == "out":
                 within -= 1
         ways.add(tuple(answers))

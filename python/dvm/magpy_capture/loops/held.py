@@ -29,6 +29,7 @@ from dvm.magpy_capture.values import Instance, resolve
 from dvm.magpy_capture.values.kinds import MISSING, class_attribute
 
 ACCESSES = frozenset({"attribute", "store_attribute"})
+TELLING = frozenset({"store_attribute", "store_subscript", "inplace", "attribute"})
 UNKNOWN = object()
 
 
@@ -47,13 +48,17 @@ class Changes:
 def changes_of(recording: dict[str, Any]) -> Changes:
     """Those of the whole recording."""
     nodes, found = recording["nodes"], Changes(set(), set())
-    for kind, name, operands, *_ in recording["events"]:
+    for event in recording["events"]:  # there are many: parts are asked for one by one
+        kind = event[0]
+        if kind not in TELLING:
+            continue
+        seen = nodes[event[2][0]][4]
         if kind == "store_attribute":
-            found.attributes.add((id(nodes[operands[0]][4]), name))
-        elif kind in ("store_subscript", "inplace"):
-            found.arrays.add(id(nodes[operands[0]][4]))
-        elif kind == "attribute" and not found.reads:
-            found.reads = is_mutable_class(type(nodes[operands[0]][4]))
+            found.attributes.add((id(seen), event[1]))
+        elif kind != "attribute":
+            found.arrays.add(id(seen))
+        elif not found.reads:
+            found.reads = is_mutable_class(type(seen))
     return found
 
 

@@ -41,7 +41,7 @@ class RecordedLoop:
     jumps: of turns behind some that were not recorded, the numbers that they had when they ran.
     goes_on: where the frame went on.
     exhausted: whether nothing was left to iterate over.
-    changed: its `changed_lists`, once they are known.
+    changed: its `changed_lists`, once they are known; inner: the loops that its turns hold.
     held: attributes that are variables of it (held.py).
     """
 
@@ -58,6 +58,7 @@ class RecordedLoop:
     goes_on: int = -1
     exhausted: bool = False
     changed: set[str] | None = None
+    inner: list[RecordedLoop] | None = None
     held: tuple[Held, ...] = ()
 
     @functools.cached_property
@@ -246,7 +247,7 @@ def goes_through_text(recording: dict[str, Any], turns: RecordedLoop) -> bool:
 
 def variables_at(event: tuple[Any, ...]) -> Iterator[tuple[str, int, int]]:
     """Of a header, or behind a loop: each variable with its node before and its new one."""
-    _, _, operands, keywords, *_ = event
+    operands, keywords = event[2], event[3]
     half = len(keywords)
     return zip(keywords, operands[1 : 1 + half], operands[1 + half :], strict=True)
 
@@ -380,10 +381,12 @@ def shape_of(
     events, nodes = recording["events"], recording["nodes"]
     begin, end = turns.first_event(turn), turns.event_behind(turn)
     ends = end == turns.out and turn + 1 == turns.count and turns.goes_on
+    if turns.inner is None:
+        turns.inner = loops_within(recording, turns.enter + 1, turns.out)
     rolled = {
         each.enter: each.loop.variables
-        for each in loops_within(recording, begin, end)
-        if is_rolled(each)
+        for each in turns.inner
+        if begin <= each.enter and each.out < end and is_rolled(each)
     }
     own, within = _dvm.shape_of_turn(nodes, events, begin, end, rolled, called)
     return {hash((ends, own)), *within}

@@ -326,8 +326,9 @@ class Loops(LoopPart, LoopPolicy):
     def _lower_some(self, turns: RecordedLoop, rolled: Rolled, missed: int) -> int:
         """How many were lowered: the one that was missed, the last, and those of new shapes.
 
-        Where turns go their ways for the value of a number, equal shapes are not enough, until one
-        of them brought nothing new. Of a loop within another one, the last is lowered once.
+        Few of them, unless each brings something new: another way is another capture later. Where
+        turns go their ways for the value of a number, equal shapes are not enough, until one of
+        them brought nothing new. Of a loop within another one, the last is lowered once.
         """
         last = turns.count - 1
         missed = turns.place_of(missed) if missed >= 0 else missed
@@ -336,7 +337,7 @@ class Loops(LoopPart, LoopPolicy):
         lowered, brings = 0, True
         for turn in dict.fromkeys([missed, last, *range(turns.count)]):
             pins = rolled.body.pins
-            most = MOST_WAYS if pins else MOST_TURNS - 1
+            most = MOST_WAYS if pins or brings else MOST_TURNS - 1
             if not 0 <= turn <= last or not turns.is_recorded(turn) or lowered > most:
                 continue
             is_new = turn in wanted or not self._shapes_of(turns, turn) <= rolled.shapes

@@ -67,7 +67,12 @@ class HandedOn(Exception):
 
 
 class OutOfTime(Exception):
-    """Turning the recording into a path takes longer than it may: it is given up."""
+    """Turning the recording into a path takes longer than it may: it is given up.
+
+    share: of the recording that was done.
+    """
+
+    share = 1.0
 
 
 class NotCapturable(Exception):

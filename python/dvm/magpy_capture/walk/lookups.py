@@ -87,8 +87,8 @@ class Lookups(WalkPart):
     """The meaning of looking into a value."""
 
     needs = (
-        "annotated containers contexts heap host_arrays host_operations indexing instances "
-        "ledger locks meanings opaque outputs packages program rules writes"
+        "annotated containers contexts graph heap host_arrays host_operations indexing instances "
+        "ledger locks meanings opaque outputs packages program rules varying writes"
     )
 
     # ---- attributes
@@ -336,11 +336,16 @@ class Lookups(WalkPart):
             return self.rules.store_subscript(base, key, value)
         target = self.indexing.index(
             base,
-            Sequence([*parts, Literal(Ellipsis)])
-            if not any(isinstance(part, Literal) and part.object is Ellipsis for part in parts)
-            else key,
+            Sequence([*parts, Literal(Ellipsis)]) if not _has_ellipsis(parts) else key,
             written=True,
         )
+        one_by_one = self.varying.in_turn and base.library.has_scalars and not _has_ellipsis(parts)
+        row = _numbers_of(value) if one_by_one else []
+        if target.rank == 1 and target.dtype == "float64" and len(row) > 1:
+            self.program.require_all_equal(target.shape, [self.graph.size(len(row))])
+            for place, number in enumerate(row):
+                self.store_subscript(base, Sequence([*parts, Literal(place)]), number)
+            return None
         self.writes.write(target, self.rules.element_of(value, target.dtype))
         return None
 
@@ -359,6 +364,24 @@ class Lookups(WalkPart):
         if isinstance(manager, Expected):
             return self.contexts.enter_expected(manager)
         raise refuse(reasons.WITH_MANAGER, describe(manager))
+
+
+def _has_ellipsis(parts: list[Abstract]) -> bool:
+    return any(isinstance(part, Literal) and part.object is Ellipsis for part in parts)
+
+
+def _numbers_of(value: Abstract) -> list[Abstract]:
+    """The parts of a tuple or list of ints and floats: written one by one, they make no array.
+
+    None: it is something else.
+    """
+    value = resolve(value)
+    is_made = isinstance(value, (Sequence, ListValue)) and value.cls in (tuple, list)
+    if not is_made or value.register >= 0 or not value.is_read:
+        return []
+    parts = [resolve(part) for part in value.elements]
+    is_number = [type(getattr(part, "object", None)) in (int, float) for part in parts]
+    return parts if all(is_number) else []
 
 
 def _is_method(value: Any) -> bool:

@@ -71,9 +71,20 @@ class Walk(WalkPart):
         self.first_sights: dict[int, int] | None = None
         self.own_line = 0  # of the function itself, at which the lowering is
 
-    def run(self) -> None:
+    @property
+    def _events(self) -> int:
+        """How many are lowered one by one."""
         skipped = self.loop_policy.rolled_events + self.recursion_policy.skipped_events
-        events = len(self.record.events) - self.callbacks.begin - skipped
+        return len(self.record.events) - self.callbacks.begin - skipped
+
+    @property
+    def share_done(self) -> float:
+        """Of these, about; those that were passed in one step count for more than they took."""
+        done = self.callbacks.number - self.callbacks.begin
+        return min(1.0, max(1, done) / max(1, self._events))
+
+    def run(self) -> None:
+        events = self._events
         if events > MAX_EVENTS and events > (most := self._most_events()):
             self.loop_policy.check_hopes()
             raise NotCapturable(reasons.PATH_MORE_EVENTS(most), self.record.events[-1][5])
