@@ -337,10 +337,8 @@ def _pays(compiled: _dvm.Compiled[..., Any], computes: bool) -> bool:
 
 def _cut(compiled: _dvm.Compiled[..., Any], reason: str, lines: list[int]) -> None:
     """Let the function run in parts, of which that with these lines stays as it is."""
-    from dvm.splitting import CAN_SPLIT, compiled_parts
+    from dvm.splitting import compiled_parts
 
-    if not CAN_SPLIT:
-        return
     if compiled.moved_from is not None:
         compiled.moved_from.refuse(lines)
     elif compiled.cut is None and reasons.may_be_cut_at(reason):

@@ -15,7 +15,6 @@ import pytest
 from hypothesis import settings
 
 import dvm
-from dvm.splitting import CAN_SPLIT
 
 # A shell's background jobs ignore interrupts, which tests send.
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
@@ -45,29 +44,21 @@ OF_CAPTURE = {
     *("test_advice.py", "test_numpy_suite.py", "test_outlining.py", "test_saving.py"),
     *("test_splitting.py", "torch_native"),
 }
-
-
-# Of functions in parts, and of instructions as CPython 3.11 has them.
-OF_PARTS = {
-    "test_splitting.py",
-    "test_outlining.py",
-    "test_outlined_programs.py",
-    "test_settrace.py",
-}
-NO_CAPTURE = "functions are captured on CPython 3.11 and 3.13 alone"
-NO_PARTS = "functions run in parts, and the reference tracer reads them, on CPython 3.11 alone"
+# It compares with the reference tracer, which reads instructions as CPython 3.11 has them.
+OF_REFERENCE = "test_settrace.py"
+NO_CAPTURE = "functions are captured on CPython 3.11, 3.13 and 3.14 alone"
+NO_REFERENCE = "the reference tracer reads functions of CPython 3.11 alone"
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Skip what this Python has not: captures, or functions in parts."""
+    """Skip what this Python has not: captures, or the reference tracer."""
     for item in items:
         names = item.path.relative_to(Path(__file__).parent).parts
         captures = OF_CAPTURE.intersection(names) or item.get_closest_marker("captures")
-        in_parts = OF_PARTS.intersection(names) or item.get_closest_marker("in_parts")
         if captures and not dvm._dvm.can_capture:
             item.add_marker(pytest.mark.skip(reason=NO_CAPTURE))
-        elif in_parts and not CAN_SPLIT:
-            item.add_marker(pytest.mark.skip(reason=NO_PARTS))
+        elif OF_REFERENCE in names and sys.version_info >= (3, 12):
+            item.add_marker(pytest.mark.skip(reason=NO_REFERENCE))
 
 
 def _skip_where_refused(report: pytest.CollectReport | pytest.TestReport) -> None:

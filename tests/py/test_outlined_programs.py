@@ -53,6 +53,7 @@ def expression(draw: random.Random) -> str:
             f"{v}[::-1] * {draw.randint(1, 3)}",
             f"np.maximum({v}, {w}) + i",
             f"{v} * t",
+            f"sum([{v} * i for i in range({draw.randint(1, 2)})]) + {w}",
         ]
     )
 

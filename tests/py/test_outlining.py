@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import sys
 import traceback
 import types
 import warnings
@@ -37,7 +38,7 @@ def with_pieces_moved(f: Any, line: int) -> tuple[Any, int]:
     flow = splitting.Flow(f.__code__)
     pieces = splitting.pieces_within(flow, [line])
     moved = [(piece, splitting.piece_function(f, flow, piece)) for piece in pieces]
-    return splitting.with_calls(f, flow, moved), len(pieces)
+    return splitting.with_calls(f, flow, moved)[0], len(pieces)
 
 
 def test_a_loop_that_writes_a_file_runs_compiled_statements(tmp_path: Path) -> None:
@@ -56,7 +57,9 @@ def test_a_loop_that_writes_a_file_runs_compiled_statements(tmp_path: Path) -> N
     text = str(dvm.explain(f)(x, 3, tmp_path / "mine"))
     first = logged.__code__.co_firstlineno
     assert f"part lines {first + 3} to {first + 4}: compiled, " in text
-    assert f"part lines {first + 1} to {first + 9}: runs as it is but for parts within" in text
+    # Since 3.12 the compiler has a copy of the `return` for what `with` may have swallowed.
+    last = first + (10 if sys.version_info >= (3, 12) else 9)
+    assert f"part lines {first + 1} to {last}: runs as it is but for parts within" in text
 
 
 def test_it_is_not_known_how_far_a_loop_goes_that_reads_lines() -> None:
@@ -129,6 +132,32 @@ def test_what_a_handler_reads_is_set_before_it_runs() -> None:
             assert g(x) == f(x)
 
 
+def test_comprehensions_are_moved_with_their_variables() -> None:
+    def f(x):
+        i, rows = 7, []
+        for n in range(x):
+            a = [i * n + n * n for i in range(n)]
+            b = {i: [n + i * j for j in range(i)] for i in a if i * n > 1}
+            zlib.crc32(b"")
+            try:
+                c = [n * 2 // (i - 1) + n for i in range(x)]
+            except ZeroDivisionError:
+                c = [i * 2 + n * i for _ in a]
+            last = [(found := i * j + n) for j in range(3)]
+            rows.append((i, a, b, c, last, found))
+            i = i * 2 + n
+        return rows, i
+
+    moved = 0
+    for line in sorted(splitting.own_lines(f.__code__)):
+        g, count = with_pieces_moved(f, line)
+        moved += count
+        for x in range(5):
+            assert g(x) == f(x)
+    # Before 3.12 they are functions, and share variables with that.
+    assert moved >= 30 or sys.version_info < (3, 12)
+
+
 def test_a_long_function_is_moved_with_long_jumps() -> None:
     body = "\n".join(f"        a{k} = x * {k} + a{k - 1 if k else 0}" for k in range(300))
     last = "\n".join(f"        if a{k} > {k}: x = a{k} * 2 % 7 + x" for k in range(300))
@@ -166,8 +195,7 @@ def test_functions_that_share_variables_or_wait_are_left_whole() -> None:
     flow = splitting.Flow(shares.__code__)
     line = shares.__code__.co_firstlineno + 9
     for piece in splitting.pieces_within(flow, [line]):
-        text = flow.code.co_code[piece.begin : piece.end]
-        assert text == piece.body
+        assert piece.goes_on >= piece.end
         assert "total" not in (*piece.takes, *piece.gives)
     flow = splitting.Flow(waits.__code__)
     assert splitting.pieces_within(flow, [waits.__code__.co_firstlineno + 3]) == []

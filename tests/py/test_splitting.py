@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import copy
+import difflib
 import functools
 import importlib
 import inspect
 import random
+import tarfile
 import traceback
 import types
 import warnings
@@ -21,6 +24,7 @@ import pytest
 
 import dvm
 from dvm import _dvm, splitting
+from dvm.splitting.python_bytecode import assembled
 from loops.programs import PROGRAMS
 from semantics import world
 from whole import WHOLE, some
@@ -51,13 +55,13 @@ def parts_around(function: types.FunctionType, lines: list[int]) -> list[tuple[A
     cuts = splitting.pieces_around(flow, lines)
     found = []
     moved_any = False
-    for begin, end in cuts or [(flow.first, len(flow.code.co_code))]:
+    for begin, end in cuts or [(flow.first, flow.last)]:
         part = splitting.part_of(function, flow, begin, end)
         inner = splitting.Flow(part.__code__)
         pieces = splitting.pieces_within(inner, lines)
         moved = [(each, splitting.piece_function(part, inner, each)) for each in pieces]
         moved_any |= bool(moved)
-        found.append((splitting.with_calls(part, inner, moved), len(part.__code__.co_code)))
+        found.append(splitting.with_calls(part, inner, moved))
     return found if cuts or moved_any else []
 
 
@@ -152,6 +156,28 @@ def swallowing(x):
     return z + w, get(), [late for _ in range(2)]
 
 
+def comprehending(x):
+    if x > 4:
+        k = x * 2
+    i = x + 1
+    a = [i * j for j in range(x) for i in (j, j + 1)]
+    get = [lambda m=m: m + i + j for j in range(2) for m in (j, x)]  # noqa: B023
+    try:
+        b = {i: 3 // (i - x) for i in range(3)}
+    except ZeroDivisionError:
+        b = {i: x}
+    c = [(last := k * 2) for k in a if k > 1]
+    if x == 3:
+        del i
+    d = {(i, j) for i, j in zip(a, c, strict=False)}
+    if x < 5:
+        k = [k for k in c][-1:]  # noqa: C416
+    e = [[x for x in range(x)] for x in range(x)]  # noqa: C416
+    if x != 3:
+        e += [i]
+    return a, b, c, sorted(d), e, k, [each() for each in get], x, c and last
+
+
 class Ending:
     """Tells when it dies."""
 
@@ -180,7 +206,9 @@ def holding(x):
 
 
 @pytest.mark.parametrize(
-    "function", [branches, raising, rebinding, swallowing, holding], ids=lambda f: f.__name__
+    "function",
+    [branches, raising, rebinding, swallowing, comprehending, holding],
+    ids=lambda f: f.__name__,
 )
 def test_cut_at_any_line_control_flow_is_the_same(function: types.FunctionType) -> None:
     cuts = 0
@@ -208,6 +236,37 @@ def test_cut_anywhere_instructions_with_long_arguments_stay_whole() -> None:
         run = in_parts(long, [line])
         assert run is not None, line
         assert [run(x) for x in (-2, 3)] == [long(x) for x in (-2, 3)]
+
+
+def functions_within(code: types.CodeType) -> Iterator[types.CodeType]:
+    for each in code.co_consts:
+        if isinstance(each, types.CodeType):
+            yield each
+            yield from functions_within(each)
+
+
+def told(flow: splitting.Flow) -> list[Any]:
+    """What a function does, but for where it jumps."""
+    jumps = ("jump_forward", "jump_backward", "nothing")
+    return [
+        (each.name, each.arg, each.local, each.depth, each.position, each.handler is None)
+        for each in flow.steps
+        if each.name not in jumps
+    ]
+
+
+@pytest.mark.parametrize("module", [argparse, difflib, inspect, tarfile, traceback])
+def test_instructions_that_are_written_anew_read_the_same(module: types.ModuleType) -> None:
+    count = 0
+    for code in functions_within(compile(inspect.getsource(module), module.__name__, "exec")):
+        if code.co_flags & inspect.CO_OPTIMIZED:  # no body of a class
+            flow = splitting.Flow(code)
+            fields, _ = assembled(flow.rows(0, flow.last), code.co_firstlineno)
+            again = code.replace(**fields)
+            assert told(splitting.Flow(again)) == told(flow), code
+            assert splitting.own_lines(again) == splitting.own_lines(code)
+            count += 1
+    assert count > 30
 
 
 def test_what_sees_its_own_frame_or_waits_is_not_cut() -> None:

@@ -7,18 +7,12 @@ or by `return` alone. All parts have the name, the lines and the namespace of th
 raises or warns of reads as if it had run whole.
 """
 
-import sys
-
 from dvm.splitting.cuts import pieces_around
 from dvm.splitting.flow import Flow
 from dvm.splitting.outlining import Piece, piece_function, pieces_within, with_calls
 from dvm.splitting.parts import End, own_lines, part_of
 
-#: Whether there are parts here: they are made of instructions as CPython 3.11 has them.
-CAN_SPLIT = sys.version_info < (3, 12)
-
 __all__ = [
-    "CAN_SPLIT",
     "End",
     "Flow",
     "Piece",

@@ -19,8 +19,10 @@ class Held:
         self.moved: dict[tuple[int, int], Any] = {}  # by begin and end, as they are now
         self.left: set[tuple[int, int]] = set()  # what is not worth a call
 
-    def outline(self, compile_part: Callable[[types.FunctionType], Any]) -> types.FunctionType:
-        """The part with calls of all that none of its lines is in."""
+    def outline(
+        self, compile_part: Callable[[types.FunctionType], Any]
+    ) -> tuple[types.FunctionType, int]:
+        """The part with calls of all that none of its lines is in; and what `with_calls` says."""
         pieces = splitting.pieces_within(self.flow, self.lines, self.left)
         before, self.moved = self.moved, {}
         for piece in pieces:
@@ -55,11 +57,10 @@ class Cut:
         self.runs: list[Any] = []  # compiled functions, and one Held
         lines = set(lines) & splitting.own_lines(self.code)
         flow = splitting.Flow(self.code)
-        cuts = splitting.pieces_around(flow, lines) or [(flow.first, len(self.code.co_code))]
+        cuts = splitting.pieces_around(flow, lines) or [(flow.first, flow.last)]
         for begin, end in cuts if lines else ():
             part = splitting.part_of(function, flow, begin, end)
-            there = splitting.own_lines(part.__code__)
-            if min(there) <= min(lines) and max(lines) <= max(there):
+            if lines & splitting.own_lines(part.__code__):
                 self.held = Held(part, lines)
                 self.runs.append(self.held)
             else:
@@ -101,9 +102,8 @@ class Cut:
         parts: list[Any] = []
         for run in self.runs:
             if isinstance(run, Held):
-                function = run.outline(self._compile_moved)
-                made.append((function, len(run.function.__code__.co_code)))
-                parts += [function, *run.moved.values()]
+                made.append(run.outline(self._compile_moved))
+                parts += [made[-1][0], *run.moved.values()]
             else:
                 made.append((run, 0))
                 parts.append(run)

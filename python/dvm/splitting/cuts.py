@@ -6,7 +6,7 @@ import inspect
 import itertools
 from collections.abc import Iterable
 
-from dvm.splitting.flow import UNIT, Flow
+from dvm.splitting.flow import Flow
 
 #: What asks for a function's own frame, or for how many refer to an object.
 OF_THE_WHOLE = frozenset(
@@ -18,8 +18,11 @@ SUSPENDED = (
     | inspect.CO_ASYNC_GENERATOR
     | inspect.CO_ITERABLE_COROUTINE
 )
-#: Instructions without which a part has nothing to compile.
-WORK = frozenset({"BINARY_OP", "BINARY_SUBSCR", "CALL", "CALL_FUNCTION_EX", "COMPARE_OP"})
+#: Operations without which a part has nothing to compile.
+WORK = frozenset(
+    {"binary", "subscript", "slice", "compare", "compare_truth"}
+    | {"call", "call_kw", "call_function_ex"}
+)
 
 
 def pieces_around(flow: Flow, lines: Iterable[int]) -> list[tuple[int, int]] | None:
@@ -32,22 +35,16 @@ def pieces_around(flow: Flow, lines: Iterable[int]) -> list[tuple[int, int]] | N
     if code.co_flags & SUSPENDED or names & OF_THE_WHOLE:
         return None
     wanted = set(lines)
-    places = [
-        offset
-        for offset, line in zip(
-            range(0, len(code.co_code), UNIT), (p[0] for p in code.co_positions()), strict=False
-        )
-        if line in wanted
-    ]
+    places = [at for at, each in enumerate(flow.steps) if each.position[0] in wanted]
     points = flow.points()
     if not places or not points:
         return None
-    first, last = flow.first, len(code.co_code)
+    first, last = flow.first, flow.last
     begin = max((point for point in points if point <= places[0]), default=first)
     end = min((point for point in points if point > places[-1]), default=last)
 
     def works(low: int, high: int) -> bool:
-        return any(low <= e.offset < high and e.opname in WORK for e in flow.instructions)
+        return any(each.name in WORK for each in flow.steps[low:high])
 
     begin = begin if works(first, begin) else first
     end = end if works(end, last) else last

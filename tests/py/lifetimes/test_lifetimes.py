@@ -19,7 +19,6 @@ import numpy as np
 import pytest
 
 import dvm
-from dvm import splitting
 from lifetimes.programs import program_of
 from lifetimes.world import Plain, World
 from whole import how_many
@@ -114,4 +113,4 @@ def test_what_a_program_sees_of_lifetimes_is_the_same_compiled(part: int) -> Non
             found.append(text)
     assert not found, f"{len(found)} differ\n" + "\n".join(found[:3])
     assert hits > 0
-    assert splits > 0 or not splitting.CAN_SPLIT
+    assert splits > 0

@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 import dvm
-from dvm.splitting import CAN_SPLIT
 from loops.unfinished import Writer
 
 PROGRAMS = 200
@@ -62,6 +61,6 @@ def test_random_programs(begin: int, monkeypatch: pytest.MonkeyPatch) -> None:
     # Some are not compiled: where two wait at once. Others are captured once for each way they go,
     # or run in parts where functions can be taken apart.
     returned = counts["calls"] - counts["raised"]
-    assert counts["fallbacks"] < (0.3 if CAN_SPLIT else 0.4) * returned
+    assert counts["fallbacks"] < 0.3 * returned
     assert counts["captures"] < 2 * PROGRAMS
     assert counts["hits"] + counts["captures"] > 0.5 * returned

@@ -43,8 +43,7 @@ class Operation(NamedTuple):
     goes_on: bool
 
 
-@functools.lru_cache(maxsize=256)
-def operations(code: types.CodeType) -> tuple[Operation, ...]:
+def read_operations(code: types.CodeType) -> tuple[Operation, ...]:
     """All operations of a code object, in the order of its instructions."""
     variables = variables_of(code)
     found = []
@@ -62,10 +61,14 @@ def operations(code: types.CodeType) -> tuple[Operation, ...]:
     return tuple(found)
 
 
+#: As `read_operations`; it keeps code objects, and what is among their constants, alive.
+operations = functools.lru_cache(maxsize=256)(read_operations)
+
+
 def variables_of(code: types.CodeType) -> tuple[str, ...]:
     """The local variables of a code object by the numbers that operations have for them."""
     own = code.co_varnames
     return (*own, *(name for name in code.co_cellvars if name not in own), *code.co_freevars)
 
 
-__all__ = ["Operation", "operations", "variables_of"]
+__all__ = ["Operation", "operations", "read_operations", "variables_of"]
