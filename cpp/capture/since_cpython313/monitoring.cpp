@@ -44,13 +44,14 @@ class Tool {
   // False: all are taken by others.
   bool begin() {
     if (recordings_ == 0 && !take()) return false;
-    if (recordings_++ == 0) set_events(everywhere_);
+    if (recordings_++ == 0) set_events(id_, everywhere_);
     return true;
   }
   void end() {
     if (--recordings_ > 0) return;
-    set_events(0);
-    check(PyObject_CallMethod(monitoring_.get(), "free_tool_id", "i", id_));
+    const int id = id_;  // from here on another thread may take another one
+    set_events(id, 0);
+    check(PyObject_CallMethod(monitoring_.get(), "free_tool_id", "i", id));
   }
 
   // Whether these events are on in the code object, of which as many recordings as ask for them
@@ -80,8 +81,8 @@ class Tool {
 
  private:
   bool take();
-  void set_events(long events) const {
-    check(PyObject_CallMethod(monitoring_.get(), "set_events", "il", id_, events));
+  void set_events(int id, long events) const {
+    check(PyObject_CallMethod(monitoring_.get(), "set_events", "il", id, events));
   }
   void set_local_events(PyObject* code, long events) const {
     check(PyObject_CallMethod(monitoring_.get(), "set_local_events", "iOl", id_, code, events));
