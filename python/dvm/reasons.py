@@ -51,10 +51,11 @@ def may_be_cut_at(reason: str) -> bool:
     """Whether the rest of the function may run in parts around what it is about.
 
     Parts hold variables that the function drops, which it may see where that is about the life of
-    objects. And a class that each call makes anew is known to no path of a part behind it.
+    objects. And a class that each call makes anew is known to no path of a part behind it. A
+    builtin that was replaced is so for parts as well.
     """
     lives = (LIFETIME_LOOKED_AT, OBJECT_TELLS_END, GENERATOR_TELLS_END)
-    rows = (*lives, CLASS_DEFINITION, LOCAL_CLASS_LEAVES)
+    rows = (*lives, CLASS_DEFINITION, LOCAL_CLASS_LEAVES, BUILTIN_REPLACED)
     return not isinstance(reason, Reason) or reason.code not in [row.code for row in rows]
 
 

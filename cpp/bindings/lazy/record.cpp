@@ -125,9 +125,11 @@ PyObject* through_numpy(std::string_view name, std::span<PyObject* const> operan
   for (size_t k = 0; k < operands.size(); ++k) {
     PyTuple_SET_ITEM(arguments.get(), static_cast<Py_ssize_t>(k), Py_NewRef(operands[k]));
   }
-  return PyObject_CallFunction(g_through_numpy, "s#OO", name.data(),
-                               static_cast<Py_ssize_t>(name.size()), arguments.get(),
-                               keywords == nullptr ? Py_None : keywords);
+  const auto text = capture::Ref::steal(
+      PyUnicode_FromStringAndSize(name.data(), static_cast<Py_ssize_t>(name.size())));
+  if (!text) return nullptr;
+  return PyObject_CallFunctionObjArgs(g_through_numpy, text.get(), arguments.get(),
+                                      keywords == nullptr ? Py_None : keywords, nullptr);
 }
 
 std::string_view numpy_name_of(Op op) {

@@ -183,6 +183,8 @@ is_single = _asks("is_single")
 is_told = _asks("is_told")
 #: whether it is a function of a library's, whose result follows from its arguments alone
 is_function = _asks("is_function")
+#: whether it does nothing but tell of a library, on one call so and on another so
+tells_state = _asks("tells_state")
 #: whether it is a followed function of a library's, called as it is where that fails
 is_whole = _asks("is_whole")
 #: whether it is the code of a class of arrays of a library's own

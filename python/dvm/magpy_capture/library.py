@@ -174,6 +174,9 @@ class Library(Protocol):
     def is_code(self, function: Any) -> bool:
         """Whether it is the code of a class of arrays of its own, which nobody looks into."""
 
+    def tells_state(self, function: Any) -> bool:
+        """Whether it does nothing but tell of the library, on one call so and on another so."""
+
     def is_called(self, function: Any) -> bool:
         """Whether it may be called as it is, where its meaning gives up."""
 

@@ -356,6 +356,7 @@ EXPRESSIONS: dict[str, tuple[str, ...]] = {
             *("_get_tracing_state", "_get_deterministic_algorithms", "_is_tracing"),
             *("is_grad_enabled", "is_inference_mode_enabled", "get_default_dtype"),
             *("_len_torch_function_stack", "_len_torch_dispatch_stack"),
+            *("_cuda_isCurrentStreamCapturing", "_xpu_isCurrentStreamCapturing"),
         ),
         ("(f(), x + 1)",),
     ),

@@ -143,6 +143,10 @@ class NumPy:
         return id(function) in WHOLE
 
     @staticmethod
+    def tells_state(function: Any) -> bool:  # noqa: ARG004 - NumPy has none
+        return False
+
+    @staticmethod
     def is_called(function: Any) -> bool:
         return is_numpy_function(function) or function in WRITES or function in OPEN_ENDED
 

@@ -21,6 +21,7 @@ from dvm.magpy_capture.libraries import (
     is_function,
     is_of_library,
     is_plain_array,
+    tells_state,
     writes,
 )
 from dvm.magpy_capture.meanings.python.layer import PythonPart
@@ -113,6 +114,8 @@ class Exceptions(PythonPart):
             return True
         if isinstance(function, (types.MethodDescriptorType, types.WrapperDescriptorType)):
             return function.__objclass__ in (NUMPY.array, int, float, str)
+        if tells_state(function):
+            return True
         return is_function(function) or (not owner and writes(function))
 
     def raising(

@@ -38,6 +38,15 @@ CALLED = frozenset(
     """.split()
 )
 PLACES = (torch, torch._C._VariableFunctions, torch.Tensor, torch.nn.functional)
+#: what is asked on each call; builds for a GPU have the last two, which raise where there is none
+SETTINGS = tuple(
+    found
+    for name in (
+        *("_get_deterministic_algorithms", "_is_tracing"),
+        *("_cuda_isCurrentStreamCapturing", "_xpu_isCurrentStreamCapturing"),
+    )
+    if isinstance(found := getattr(torch._C, name, None), types.BuiltinFunctionType)
+)
 FUNCTIONS = frozenset(
     found for name in CALLED for place in PLACES if callable(found := getattr(place, name, None))
 )
@@ -173,6 +182,10 @@ class Torch:
         return thing in FUNCTIONS or schemas.told(thing).is_known
 
     is_called = is_function
+
+    @staticmethod
+    def tells_state(function: Any) -> bool:
+        return function in SETTINGS
 
     @staticmethod
     def beside(array: torch.Tensor) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ import torch
 from torch.backends import ContextProp, PropModule
 
 from dvm.magpy_capture.meanings.torch.layer import TorchPart
+from dvm.magpy_capture.meanings.torch.operations.library import SETTINGS
 from dvm.magpy_capture.registry import Meaning, looks_up, means
 from dvm.magpy_capture.values import Abstract, Instance, Literal
 
@@ -42,7 +43,7 @@ def setting(function: Any) -> Meaning:
     return meaning
 
 
-for _function in (torch._C._get_deterministic_algorithms, torch._C._is_tracing):
+for _function in SETTINGS:
     means(_function)(setting(_function))
 
 
