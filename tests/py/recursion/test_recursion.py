@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import subprocess
 import sys
 import threading
 from collections.abc import Callable
@@ -230,12 +231,25 @@ def test_a_recursion_without_end_is_an_error() -> None:
     assert [compiled(n) for n in (4, 2, 9, 90)] == [4, 2, 9, 90]
     with pytest.raises(RecursionError):
         compiled(-1)
-    limit = sys.getrecursionlimit()
-    sys.setrecursionlimit(60_000)  # more than the replay has room for
-    try:
-        assert compiled(20_000) == 20_000
-    finally:
-        sys.setrecursionlimit(limit)
+
+
+DEEP = """
+import sys
+import dvm
+
+def down(n):
+    return 0 if n == 0 else 1 + down(n - 1)
+
+compiled = dvm.compile(down)
+assert [compiled(n) for n in (4, 2, 9, 90)] == [4, 2, 9, 90]
+sys.setrecursionlimit(60_000)
+assert compiled(20_000) == 20_000
+"""
+
+
+def test_a_recursion_may_be_deeper_than_the_replay_has_room_for() -> None:
+    """In a process of its own: plain Python, too, may die of it where PyTorch looks at frames."""
+    subprocess.run([sys.executable, "-c", DEEP], check=True)
 
 
 def test_a_function_that_is_another_one_now_is_called() -> None:
