@@ -329,3 +329,18 @@ def test_a_reason_names_the_list() -> None:
     assert reason_of(lambda t: [v for v in t], *rows) == f"{comprehension} {what}"  # noqa: C416
     through = "is a list that its turns fill and look through"
     assert reason_of(counted, *rows) == f"a loop whose variable found {through}"
+
+
+def test_loops_within_each_other_may_have_one_variable() -> None:
+    def last(rows: Any, names: Any) -> Any:
+        for each in list(names):
+            for each in rows:
+                if each > 9:
+                    break
+        return rows
+
+    compiled = dvm.compile(last)
+    with dvm.stance("force_capture"):
+        for names in ({"a": 1}, {"a": 1, "b": 2}, {"c": 1}):
+            assert compiled([1, 2, 3], names) == last([1, 2, 3], names)
+    assert compiled.stats.fallbacks == 0, compiled.fallback_reasons

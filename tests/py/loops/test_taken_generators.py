@@ -76,6 +76,19 @@ def test_items_of_any_number_are_one_path(name: str) -> None:
     assert compiled.stats.fallbacks == 0, compiled.fallback_reasons
 
 
+@pytest.mark.parametrize("name", ["any", "all", "tuple", "sum", "max", "sorted"])
+def test_a_name_may_stand_for_another_function_later(name: str) -> None:
+    scope: dict[str, Any] = {}
+    exec(f"def taken(x, n): return {name}(x * i > 1 for i in range(n))", scope)
+    compiled = dvm.compile(scope["taken"])
+    for count in (4, 6, 5, 7):
+        compare(scope["taken"], compiled, (0.5, count))
+    scope[name] = lambda items: ("mine", *items)
+    compare(scope["taken"], compiled, (0.5, 5))
+    del scope[name]
+    compare(scope["taken"], compiled, (0.5, 5))
+
+
 class Strange:
     """Whose truth, sum and order the program says itself."""
 

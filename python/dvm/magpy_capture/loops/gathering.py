@@ -214,6 +214,10 @@ class _Reading:
             self.fill_list(taken)
             self.take(taken.asked)
             return taken.end + 1
+        # The call is not there any more, but its callee is still what the name stands for.
+        callee, at = old[taken.asked][2][0], old[taken.asked][5]
+        same = self.node("event", len(self.events), "", None, True, None)
+        self.add("is", "is", [callee, callee], [], same, at, False)
         self.places[taken.asked] = len(self.events)
         self.add(*call[:4], *old[taken.asked][4:6], True)
         self.search(taken, taken.deciding)

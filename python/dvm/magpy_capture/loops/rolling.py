@@ -387,7 +387,7 @@ class Loops(LoopPart, LoopPolicy):
         loop = turns.loop
         places = {loop.variables.index(name) for name in loop.carried} | {len(loop.variables)}
         for name, node, _ in variables_at(self.recording["events"][turns.enter]):
-            is_text = type(self.record.seen(node)) in (str, bytes)
+            is_text = type(self.record.seen(node)) in (str, bytes) and name in loop.variables
             if is_text and isinstance(resolve(self.recorded.value(node)), Host):
                 places.add(loop.variables.index(name))
         return places
