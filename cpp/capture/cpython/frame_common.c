@@ -9,6 +9,24 @@ int dvm_code_line(PyCodeObject* code, int unit) {
   return PyCode_Addr2Line(code, unit * (int)sizeof(_Py_CODEUNIT));
 }
 
+/* These had other names before 3.12. */
+#if PY_VERSION_HEX < 0x030C0000
+#define PyUnstable_Eval_RequestCodeExtraIndex _PyEval_RequestCodeExtraIndex
+#define PyUnstable_Code_GetExtra _PyCode_GetExtra
+#define PyUnstable_Code_SetExtra _PyCode_SetExtra
+#endif
+
+Py_ssize_t dvm_code_new_place(freefunc free) { return PyUnstable_Eval_RequestCodeExtraIndex(free); }
+
+void* dvm_code_kept(PyCodeObject* code, Py_ssize_t place) {
+  void* kept = NULL;
+  return PyUnstable_Code_GetExtra((PyObject*)code, place, &kept) < 0 ? NULL : kept;
+}
+
+int dvm_code_keep(PyCodeObject* code, Py_ssize_t place, void* kept) {
+  return PyUnstable_Code_SetExtra((PyObject*)code, place, kept);
+}
+
 const void* dvm_frame_identity(PyFrameObject* frame) { return frame->f_frame; }
 
 PyObject* dvm_frame_generator(PyFrameObject* frame) {

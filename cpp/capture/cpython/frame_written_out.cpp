@@ -21,9 +21,7 @@ bool FrameRecorder::pass_written_out(const FrameView& f) {
   }
   for (size_t i = 0; i < written_out_->size(); ++i) {
     const WrittenOutCall& call = (*written_out_)[i];
-    if (f.index == call.compares) {
-      drop(1);
-    } else if (f.index == call.jumps) {
+    if (f.index == call.compares || f.index == call.jumps) {
       drop(1);
     } else if (f.index == call.drops) {
       written_out_callees_[i] = pop();

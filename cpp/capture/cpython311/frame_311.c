@@ -16,17 +16,6 @@ PyObject* dvm_frame_function(PyFrameObject* frame) { return (PyObject*)frame->f_
 
 PyCodeObject* dvm_generator_code(PyObject* generator) { return ((PyGenObject*)generator)->gi_code; }
 
-Py_ssize_t dvm_code_new_place(freefunc free) { return _PyEval_RequestCodeExtraIndex(free); }
-
-void* dvm_code_kept(PyCodeObject* code, Py_ssize_t place) {
-  void* kept = NULL;
-  return _PyCode_GetExtra((PyObject*)code, place, &kept) < 0 ? NULL : kept;
-}
-
-int dvm_code_keep(PyCodeObject* code, Py_ssize_t place, void* kept) {
-  return _PyCode_SetExtra((PyObject*)code, place, kept);
-}
-
 int dvm_lines_are_read(PyCodeObject* code) {
   (void)code;
   return PyThreadState_Get()->c_tracefunc != NULL;

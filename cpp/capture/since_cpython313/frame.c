@@ -16,17 +16,6 @@ PyCodeObject* dvm_generator_code(PyObject* generator) {
   return _PyFrame_GetCode((_PyInterpreterFrame*)&((PyGenObject*)generator)->gi_iframe);
 }
 
-Py_ssize_t dvm_code_new_place(freefunc free) { return PyUnstable_Eval_RequestCodeExtraIndex(free); }
-
-void* dvm_code_kept(PyCodeObject* code, Py_ssize_t place) {
-  void* kept = NULL;
-  return PyUnstable_Code_GetExtra((PyObject*)code, place, &kept) < 0 ? NULL : kept;
-}
-
-int dvm_code_keep(PyCodeObject* code, Py_ssize_t place, void* kept) {
-  return PyUnstable_Code_SetExtra((PyObject*)code, place, kept);
-}
-
 /* The two tools above these stand for sys.settrace and sys.setprofile, of whatever thread. */
 int dvm_lines_are_read(PyCodeObject* code) {
   const int tools = (1 << PY_MONITORING_SYS_PROFILE_ID) - 1;

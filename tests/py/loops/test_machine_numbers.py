@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from benchmarks.scripts.graphs import bubble_sort
 
 import dvm
 from loops.check import compare, differences
@@ -194,15 +195,6 @@ def test_a_range_without_numbers_is_numpys_error() -> None:
 # ---- lists of which elements are replaced
 
 
-def sorted_by_hand(numbers):
-    numbers = list(numbers)
-    for i in range(len(numbers)):
-        for j in range(len(numbers) - 1 - i):
-            if numbers[j] > numbers[j + 1]:
-                numbers[j], numbers[j + 1] = numbers[j + 1], numbers[j]
-    return numbers
-
-
 def sieve(n):
     prime = [True] * (n + 1)
     for k in range(2, n):
@@ -269,11 +261,11 @@ def test_lists_hold_what_was_stored(function: Callable[..., Any]) -> None:
 
 @pytest.mark.parametrize("of_floats", [False, True], ids=["ints", "floats"])
 def test_lists_are_sorted_in_place(of_floats: bool) -> None:
-    compiled = dvm.compile(sorted_by_hand)
+    compiled = dvm.compile(bubble_sort)
     rng = np.random.default_rng(0)
     for _ in range(6):
         numbers = rng.normal(size=60) if of_floats else rng.integers(0, 1 << 40, 60)
-        compare(sorted_by_hand, compiled, (numbers.tolist(),))
+        compare(bubble_sort, compiled, (numbers.tolist(),))
     assert turns_of_numbers(compiled) > 500
 
 

@@ -25,8 +25,8 @@ class ObjectStep : public CellStep {
   PyObject* object() const { return object_; }
 
   // What is done to the object, if that is a list.
-  enum class Use : uint8_t { none, reads, replaces, resizes };
-  virtual Use use() const { return Use::none; }
+  enum class Use : uint8_t { reads, replaces, resizes };
+  virtual Use use() const { return Use::reads; }
   // Null: the list has its elements itself.
   void mirror(ListMirror* mirror) { mirror_ = mirror; }
 
@@ -53,7 +53,6 @@ class SequenceStep : public ObjectStep {
 // An element, by the cell that has its place.
 class ElementStep final : public SequenceStep {
  public:
-  Use use() const override { return Use::reads; }
   bool run(Cell*) override { return false; }  // an instruction has the place
   // The cell behind that of the result is for its type.
   bool load(int64_t place, Cell* result) {

@@ -29,7 +29,7 @@ from dvm.magpy_capture.values import Instance, resolve
 from dvm.magpy_capture.values.kinds import MISSING, class_attribute
 
 ACCESSES = frozenset({"attribute", "store_attribute"})
-TELLING = frozenset({"store_attribute", "store_subscript", "inplace", "attribute"})
+TELLING = ACCESSES | {"store_subscript", "inplace"}
 UNKNOWN = object()
 
 
