@@ -1,9 +1,11 @@
 #include "driver/saved.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "core/dims/compare_text.h"
 #include "core/error.h"
+#include "driver/added_passes.h"
 #include "driver/pipeline.h"
 #include "runtime/plain_host.h"
 
@@ -26,6 +28,20 @@ Options options_of(std::string_view target, std::string_view numerics, std::stri
   return options;
 }
 
+std::shared_ptr<const AddedPasses> without(const std::vector<std::string>& off) {
+  if (off.empty()) return nullptr;
+  for (const std::string& name : off) {
+    const auto may_be_off = [&](const Step& step) {
+      return step.name == name && step.level != Level::needed;
+    };
+    if (std::ranges::any_of(steps(), may_be_off)) continue;
+    core::fail(core::ErrorCode::unknown_name, "no step '" + name + "' may be left out");
+  }
+  auto passes = std::make_shared<AddedPasses>();
+  passes->off = off;
+  return passes;
+}
+
 std::vector<SizeCheck> checks_of(const core::Graph& graph,
                                  const std::vector<core::SavedCheck>& checks) {
   std::vector<SizeCheck> found;
@@ -46,7 +62,8 @@ LoadedGraph load(const std::string& path, std::string_view target) {
   }
   if (!target.empty()) saved.settings.target = target;
   const core::SavedSettings& settings = saved.settings;
-  const Options options = options_of(settings.target, settings.numerics, settings.precision);
+  Options options = options_of(settings.target, settings.numerics, settings.precision);
+  options.passes = without(settings.off);
   runtime::CompiledGraph compiled =
       compile(saved.module, options, checks_of(graph, settings.checks)).graph;
   return {std::move(saved.settings), std::move(compiled)};

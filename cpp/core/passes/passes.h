@@ -16,6 +16,8 @@ Graph pass_dead_code(const Graph& graph);
 // The rules of simplify.def, operations on constants, casts of casts, views of views. What is
 // replaced stays behind unused.
 Graph pass_simplify(const Graph& graph);
+struct WalkCounts;
+Graph pass_simplify(const Graph& graph, WalkCounts& counts);
 
 // Arithmetic with scalars before the reshape that drops the axes a reduction kept.
 Graph pass_sink_reshapes(const Graph& graph);
