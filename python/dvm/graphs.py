@@ -164,6 +164,27 @@ class CompiledGraph:
         """
         return [Step(*made) for made in self._compiled.describe()["passes"]]
 
+    def behind(self, step: str) -> str:
+        """The text of what there is behind a step, to be looked at, or edited and `resumed`.
+
+        Raises UnsupportedError for one that the graph does not go through.
+        """
+        texts = {made.name: made.text for made in self.steps}
+        if step not in texts:
+            raise errors.unknown("unknown_name", "step", step, texts)
+        return texts[step]
+
+    def resumed(self, step: str, graph: str) -> CompiledGraph:
+        """Return what the compiler makes of a graph that it goes on with behind a step.
+
+        All else is as it is here: target, constants, functions, and the passes that come later.
+        """
+        given = {key: value for key, value in self._given.items() if key not in ("graph", "passes")}
+        passes = [*(self._passes or ()), f"{step}:resume"]
+        made = CompiledGraph(graph, target=self.target, passes=passes, **given)
+        made._names = self._names
+        return made
+
     def native(self, target: str) -> _dvm.CompiledGraph:
         """Its native half, or that of the same graph for another target."""
         if target == self.target:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import pytest
 import dvm
 import dvm.onnx
 from dvm.onnx import atc
+from dvm.onnx.atc import options
 from dvm.passes import steps
 from onnx_door.writing import model
 
@@ -217,3 +219,13 @@ def test_names_that_there_are_not(
     said = capsys.readouterr().err
     assert message in said
     assert said.count("\n") == 1
+
+
+def test_the_page_has_each_option() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "atc.md").read_text("utf-8")
+    table = page.split("## The options")[1].split("## From ATC")[0]
+    rows = re.findall(r"^\| (?:`-\w`, )?`--([\w-]+)", table, re.M)
+    known = {name.replace("_", "-") for name in vars(options.parser().parse_args(["-"]))}
+    assert known - {"model"} == set(rows)
+    for level in options.LEVELS:
+        assert f"{level}" in next(row for row in table.splitlines() if "`--opt " in row)

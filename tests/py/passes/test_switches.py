@@ -106,14 +106,16 @@ def test_a_graph_is_stopped_behind_a_step_and_goes_on_from_there(name: str) -> N
             seen.append(graph)
             return graph
 
-    first = dvm.CompiledGraph(GRAPH)
-    at = [step.name for step in first.steps].index(name) if name in _passes(first) else None
-    if at is None:
+    first = dvm.CompiledGraph(GRAPH, passes=[Seen])
+    names = [each for each in _passes(first) if each != "Seen"]
+    if name not in names:
         return  # it does not apply here
-    text = first.steps[at].text
+    text = first.behind(name)
     assert text == _dvm.run_pass(f"..{name}", "", GRAPH)
-    resumed = dvm.CompiledGraph(text, passes=[f"{name}:resume", Seen])
-    assert [step.name for step in resumed.steps if step.name != "Seen"] == _passes(first)[at + 1 :]
+    seen.clear()
+    resumed = first.resumed(name, text)
+    rest = [each for each in _passes(resumed) if each != "Seen"]
+    assert rest == names[names.index(name) + 1 :]
     assert bool(seen) == (graph_passes().index(name) <= graph_passes().index("cse"))
     x = np.linspace(-1, 1, 24, dtype=np.float16).reshape(3, 8)
     assert np.array_equal(resumed(x)[0], first(x)[0])
@@ -121,8 +123,12 @@ def test_a_graph_is_stopped_behind_a_step_and_goes_on_from_there(name: str) -> N
 
 
 def test_what_is_edited_in_between_is_what_runs() -> None:
-    text = dvm.CompiledGraph(GRAPH).steps[0].text
-    edited = dvm.CompiledGraph(text.replace("exp(", "sin("), passes=["stored_dims:resume"])
+    made = dvm.CompiledGraph(GRAPH)
+    edited = made.resumed("stored_dims", made.behind("stored_dims").replace("exp(", "sin("))
+    with pytest.raises(dvm.UnsupportedError, match="did you mean 'stored_dims'"):
+        made.behind("stored_dim")
+    with pytest.raises(dvm.UnsupportedError, match="there is no switch 'fuse:resume'"):
+        made.resumed("fuse", GRAPH)
     x = np.linspace(-1, 1, 24, dtype=np.float16).reshape(3, 8)
     expected = -(np.sin(x) + np.sin(x)).sum(-1)
     assert np.allclose(edited(x)[0], expected, atol=1e-2)
