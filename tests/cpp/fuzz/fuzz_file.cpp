@@ -50,10 +50,10 @@ void load(const std::string& file, bool check_elements) {
     graph.supply(v, runtime::PlainHost::lent(*node.attrs.values));
   }
   const core::SavedSettings& settings = saved.settings;
-  driver::compile(module,
-                  driver::options_of(settings.target, settings.numerics, settings.precision,
-                                     settings.off),
-                  driver::checks_of(graph, settings.checks));
+  driver::compile(
+      module,
+      driver::options_of(settings.target, settings.numerics, settings.precision, settings.off),
+      driver::checks_of(graph, settings.checks));
 }
 
 void read_file(std::string_view text) {
