@@ -22,35 +22,21 @@ bool widens(const StepSettings& settings) { return !settings.halves.empty(); }
 bool copies_windows(const StepSettings& settings) { return !settings.reads_windows; }
 bool rounds(const StepSettings& settings) { return settings.precision != core::Precision::highest; }
 
-// Copying a Graph is most of what a pass costs that finds nothing: of these one look is enough.
-bool has(const core::Graph& graph, core::Op op) {
-  return std::ranges::any_of(graph.nodes(), [op](const core::Node& node) { return node.op == op; });
-}
-
-template <core::Graph (*kPass)(const core::Graph&)>
+template <core::Graph (*kPass)(core::Graph)>
 void alike(Build& build, const StepSettings&, Decisions&) {
-  build.graph = kPass(build.graph);
-}
-template <core::Graph (*kPass)(const core::Graph&)>
-void of_reshapes(Build& build, const StepSettings&, Decisions&) {
-  if (has(build.graph, core::Op::reshape)) build.graph = kPass(build.graph);
+  build.graph = kPass(std::move(build.graph));
 }
 void stored_dims(Build& build, const StepSettings& settings, Decisions&) {
   if (settings.is_body) build.graph = core::pass_stored_dims(build.graph);
 }
 void attention(Build& build, const StepSettings& settings, Decisions& decisions) {
-  if (!has(build.graph, core::Op::matmul)) return;
-  build.graph = core::pass_attention(build.graph, settings.halves, decisions);
+  build.graph = core::pass_attention(std::move(build.graph), settings.halves, decisions);
 }
 void widen_half(Build& build, const StepSettings& settings, Decisions&) {
-  const auto is_widened = [&](const core::Node& node) {
-    return settings.halves.contains(node.type.dtype);
-  };
-  if (!std::ranges::any_of(build.graph.nodes(), is_widened)) return;
-  build.graph = core::pass_widen_half(build.graph, settings.halves);
+  build.graph = core::pass_widen_half(std::move(build.graph), settings.halves);
 }
 void precision(Build& build, const StepSettings& settings, Decisions&) {
-  build.graph = core::pass_precision(build.graph, settings.precision);
+  build.graph = core::pass_precision(std::move(build.graph), settings.precision);
 }
 void fuse(Build& build, const StepSettings& settings, Decisions& decisions) {
   build.fusion = fuser::fuse(build.graph, settings.limits);

@@ -60,7 +60,7 @@ std::vector<Value> value_numbers(const Graph& graph) {
   return numbers;
 }
 
-Graph pass_cse(const Graph& graph) {
+Graph pass_cse(Graph graph) {
   Rewriter rewriter(graph);
   const std::vector<char> written = written_memory(graph);
   std::unordered_map<Node, Value, NodeHash, SameNode> seen;

@@ -30,7 +30,7 @@ Node padded(Graph& made, Node node) {
 
 }  // namespace
 
-Graph pass_pad_windows(const Graph& graph) {
+Graph pass_pad_windows(Graph graph) {
   NodeWalk walk(graph, "pad_windows");
   return walk.run([&](const Node& node) -> std::optional<Value> {
     const auto pads = [](int64_t zeros) { return zeros != 0; };

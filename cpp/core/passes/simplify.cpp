@@ -236,7 +236,7 @@ class Simplifier {
 
 }  // namespace
 
-Graph pass_simplify(const Graph& graph) { return Simplifier(graph).run(); }
+Graph pass_simplify(Graph graph) { return Simplifier(graph).run(); }
 
 Graph pass_simplify(const Graph& graph, WalkCounts& counts) {
   Simplifier simplifier(graph);

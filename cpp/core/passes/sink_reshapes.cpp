@@ -82,6 +82,9 @@ class Sinker {
 
 }  // namespace
 
-Graph pass_sink_reshapes(const Graph& graph) { return Sinker(graph).run(); }
+Graph pass_sink_reshapes(Graph graph) {
+  if (!has(graph, Op::reshape)) return graph;
+  return Sinker(graph).run();
+}
 
 }  // namespace dvm::core
