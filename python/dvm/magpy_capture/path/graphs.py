@@ -135,6 +135,12 @@ class Graphs(PathPart):
         self._numbers[key] = value
         return value
 
+    def adopt(self, first: int) -> None:
+        """Take in the nodes from this one on, which somebody else has appended."""
+        for value in range(first, len(self.native)):
+            op, inputs, *_ = _dvm.node_of(self.native, value)
+            self._record(op, tuple(inputs), value)
+
     def _record(self, op: str, inputs: tuple[int, ...], value: int, arithmetic: str = "") -> None:
         while len(self.ops) <= value:
             self.ops.append((op, inputs))
