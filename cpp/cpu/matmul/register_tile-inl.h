@@ -102,6 +102,7 @@ class Multiply {
   using Unit = typename Kind::Unit;
   using Sum = typename Kind::Sum;
   static constexpr int kPer = kLanes<Sum>, kNr = kVectors * kPer;
+  static constexpr int kHalf = kVectors / 2;
   static constexpr bool kLists = Kind::kDepth == 1 && !Kind::kConverts;
 
   static void run(const MatmulBlock& block) noexcept {
@@ -128,8 +129,8 @@ class Multiply {
 
   explicit Multiply(const MatmulBlock& block) : block_(block) {}
 
-  // Columns of one panel: all, or at the end of a row fewer, which go in single vectors if that
-  // saves a half of the tile.
+  // Columns of one panel: all, or at the end of a row fewer, which go in half a tile and single
+  // vectors if that saves a half of the tile.
   void panel(int64_t j, int64_t count) const {
     if constexpr (kLists) {
       if (block_.b_rows != nullptr) return listed(j, count);
@@ -141,7 +142,14 @@ class Multiply {
       return rows(packed ? kTiles<kVectors, OfB::units> : kTiles<kVectors, kInPlace>, b, j, kNr,
                   count);
     if (packed && 2 * count > kNr) return rows(kTiles<kVectors, OfB::units>, b, j, kNr, count);
-    for (int64_t end = j + count; j < end; j += kPer) {
+    const int64_t end = j + count;
+    if (count >= kHalf * kPer && kHalf > 1) {
+      rows(packed ? kTiles<kHalf, OfB::units> : kTiles<kHalf, kInPlace>, b, j, kHalf * kPer,
+           kHalf * kPer);
+      j += kHalf * kPer;
+      b += kHalf * kPer * (packed ? kUnit : kStored);
+    }
+    for (; j < end; j += kPer) {
       const int64_t some = std::min<int64_t>(kPer, end - j);
       const Tiles& tiles = packed         ? kTiles<1, OfB::units>
                            : some == kPer ? kTiles<1, kInPlace>
@@ -154,7 +162,6 @@ class Multiply {
   // The narrowest tile that has them all.
   void listed(int64_t j, int64_t count) const {
     const std::byte* const b = block_.b.data + j * kUnit;
-    constexpr int kHalf = kVectors / 2;
     if (count > kHalf * kPer) return rows(kTiles<kVectors, OfB::listed>, b, j, kNr, count);
     if (count > kPer) return rows(kTiles<kHalf, OfB::listed>, b, j, kHalf * kPer, count);
     rows(kTiles<1, OfB::listed>, b, j, kPer, count);
