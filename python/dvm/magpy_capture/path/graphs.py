@@ -498,7 +498,7 @@ class Graphs(PathPart):
 
     def is_shapeable(self, value: int) -> bool:
         """Whether a Plan writes the value straight into another shape of it, if that leaves."""
-        return value in self._shapeable or self.ops[value][0] == "broadcast"
+        return value in self._shapeable or self.ops[value][0] in ("broadcast", "update")
 
     def home_of(self, value: int) -> int:
         """The register of an array that has the value."""
