@@ -19,6 +19,7 @@
 #include "driver/added_passes.h"
 #include "driver/saved.h"
 #include "runtime/execute/calls.h"
+#include "runtime/functions/own_functions.h"
 
 namespace py = pybind11;
 
@@ -103,6 +104,10 @@ class GraphFunction {
       is_scalar_.push_back(module_.main.node(v).op == core::Op::scalar);
     }
     for (const std::string& name : plan().callees) {
+      if (runtime::own_function(name) != nullptr) {
+        functions_.push_back(py::none());
+        continue;
+      }
       const auto found = functions.find(name);
       if (found == functions.end()) {
         core::fail(core::ErrorCode::unknown_name,

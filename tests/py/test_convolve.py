@@ -133,6 +133,55 @@ def check(form: dict[str, Any], target: str) -> None:
     assert (abs(got - (total + bias)) <= slack).all()
 
 
+@st.composite
+def lone_channels(draw: Any) -> dict[str, Any]:
+    """Each channel by itself: windows that are read where they lie, and some that are too wide."""
+    axes = draw(st.integers(1, 3))
+    size = {1: 70, 2: 24, 3: 7}[axes]
+    window = draw(st.lists(st.integers(1, 8 if axes < 3 else 3), min_size=axes, max_size=axes))
+    steps = draw(st.lists(st.integers(1, 3), min_size=axes, max_size=axes))
+    padding = draw(st.lists(st.integers(0, 4), min_size=2 * axes, max_size=2 * axes))
+    return {
+        "window": window,
+        "steps": steps,
+        "dilations": [draw(st.sampled_from([1, 1, 1, 2])) for _ in window],
+        "batch": draw(st.lists(st.integers(1, 4), min_size=1, max_size=1 if axes == 3 else 2)),
+        "channels": 1,
+        "rows": 1,
+        "dtype": draw(st.sampled_from(["f32", "f64"])),
+        "seed": draw(st.integers(0, 2**16)),
+        "order": list(range(axes + 1)),
+        "padding": padding,
+        "sizes": [2 * k + draw(st.integers(0, size)) for k in window],
+    }
+
+
+@settings(max_examples=how_many(80, 1500), deadline=None)
+@given(lone_channels())
+def test_channels_by_themselves(form: dict[str, Any]) -> None:
+    check(form, "cpu")
+
+
+@settings(max_examples=how_many(40, 600), deadline=None)
+@given(
+    st.lists(st.integers(1, 5), min_size=2, max_size=2),
+    st.sampled_from([1, 40, 300]),
+    st.sampled_from([5, 17, 64]),
+    st.sampled_from(["f32", "f64"]),
+    st.integers(1, 2),
+    st.integers(0, 2**16),
+)
+def test_few_windows_of_many_channels(
+    sizes: list[int], channels: int, rows: int, dtype: str, step: int, seed: int
+) -> None:
+    form = {
+        "window": [3, 3], "steps": [step, step], "dilations": [1, 1], "padding": [1, 1, 1, 1],
+        "batch": [2], "channels": channels, "rows": rows, "dtype": dtype, "seed": seed,
+        "order": [0, 1, 2], "sizes": sizes,
+    }  # fmt: skip
+    check(form, "cpu")
+
+
 @settings(max_examples=how_many(150, 3000), deadline=None)
 @given(forms())
 def test_any_windows_on_the_cpu(form: dict[str, Any]) -> None:

@@ -24,6 +24,7 @@
 #include "core/ops/dtype.h"
 #include "core/ops/precision.h"
 #include "cpu/simd_level.h"
+#include "vm/isa/program.h"
 
 namespace dvm::cpu {
 
@@ -71,6 +72,29 @@ inline constexpr int kDotBytes = 128;
 // Rows of B that a register tile asks for this far ahead: where they lie apart, nobody else does.
 inline constexpr int64_t kRowsAhead = 16;
 
+// Lines of `pitch` adjacent elements each, `to_line` bytes apart: `count` elements from `begin` on
+// are those at `from`, that of the next line `from_line` bytes behind it, the others zeros.
+struct LineCopy {
+  const std::byte* from;
+  int64_t from_line, from_step;  // from line to line, from element to element
+  std::byte* to;
+  int64_t to_line;
+  int64_t begin, count, pitch, lines;
+};
+
+// One row of A with the windows of one channel at x (vm::WindowWords), from position `column` on.
+// A window has kRun elements at most, without holes, `window_along` of them along a line of
+// adjacent elements, along which there are one or two steps from position to position.
+struct WindowRow {
+  const vm::WindowWords* words;
+  const std::byte* x;
+  const std::byte* a;
+  int64_t a_stride;  // from element to element
+  int64_t column, n;
+  std::byte* c;
+  bool adds;
+};
+
 // Panels lie one behind the other: `mr` rows of A, or `nr` columns of B, for all k of the block,
 // one unit after the other. A unit is what a row has at `depth` elements of k, `unit_bytes` of it.
 // The last panel and the last units are filled up with zeros.
@@ -83,6 +107,7 @@ struct MatmulKernels {
   int64_t in_place_rows;  // of A, for which it does not pay to pack B; 0: multiply cannot
   int64_t deep;           // of k, that blocks had best have: a multiple of `depth`
   int64_t b_bytes;        // of a block of B, at most
+  int64_t window_along;   // elements of a window that window_row takes; 0: there is none
   void (*pack_a)(const MatrixView& a, int64_t m, int64_t k, std::byte* packed) noexcept;
   void (*pack_b)(const MatrixView& b, int64_t k, int64_t n, std::byte* packed) noexcept;
   void (*multiply)(const MatmulBlock& block) noexcept;
@@ -90,6 +115,9 @@ struct MatmulKernels {
   // every few of them.
   void (*multiply_few_rows)(const MatmulBlock& block) noexcept;
   void (*dots)(const DotBlock& block) noexcept;
+  void (*window_row)(const WindowRow& block) noexcept;  // without a copy of x
+  // For kernels with `lists_rows`.
+  void (*copy_lines)(const LineCopy& copy) noexcept;
 
   // From one panel to the next.
   int64_t a_panel_bytes(int64_t k) const { return mr * units(k) * unit_bytes; }

@@ -72,7 +72,7 @@ class ProductTile {
       multiply_blocks();
     } else if (few_columns) {
       multiply_few(turned(), b_along, a_along);
-    } else if (whole.m <= kFew && (b_along || !fill_a_tile(whole.m))) {
+    } else if (whole.m <= kFew && (b_along || !(fill_a_tile(whole.m) || is_near(whole)))) {
       multiply_few(upright(), a_along, b_along);
     } else {
       multiply_blocks();
@@ -82,6 +82,12 @@ class ProductTile {
  private:
   // Of a result: with so few rows or columns it takes the other factor as fast as memory gives it.
   static constexpr int64_t kFew = 8;
+  // Of such a factor B memory is no matter: register tiles keep their sums, which few rows come
+  // back to. With one element a step the order of sums is the same.
+  bool is_near(const vm::Instruction& whole) const {
+    constexpr int64_t kNear = 32 << 10;
+    return kernels_.depth == 1 && whole.size * whole.n * stored_ <= kNear;
+  }
   // Elements along k of factors that are copied first, so that their lines are adjacent elements.
   static constexpr int64_t kCopied = 8192;
   static constexpr int64_t kHigh = 192;  // rows of a block
@@ -240,25 +246,87 @@ class ProductTile {
       }
     }
   }
+  bool takes_window_row() const {
+    const vm::WindowWords& words = args_.insn->windows();
+    const vm::WindowAxis &across = words.axes[1], &along = words.axes[2];
+    return args_.insn->m == 1 && args_.size <= kRun && args_.size == words.elements() &&
+           across.dilation == 1 && along.dilation == 1 && along.window <= kernels_.window_along &&
+           along.stride == stored_ && along.step <= 2;
+  }
+
   // Lines of x are copied once for all elements of a window, and rows of B lie in them. Where they
   // have no room, or units are no elements, windows are.
   void multiply_windows() const {
+    if (takes_window_row()) {
+      return kernels_.window_row({.words = &args_.insn->windows(),
+                                  .x = args_.src[1],
+                                  .a = args_.src[0],
+                                  .a_stride = view_of(1).column_stride,
+                                  .column = args_.first_column,
+                                  .n = args_.n,
+                                  .c = args_.dst,
+                                  .adds = args_.adds});
+    }
     const bool lists = kernels_.lists_rows && kernels_.unit_bytes == stored_;
-    WindowLines lines(args_.insn->windows(), stored_);
+    WindowLines lines(args_.insn->windows(), stored_, kernels_.copy_lines);
+    const bool by_dots = takes_dots_of_windows();
+    const auto room = line_room(by_dots ? kDeepWindows : kernels_.deep);
     for (int64_t j = 0; j < args_.n;) {
-      const int64_t columns =
-          lists ? lines.choose(args_.first_column + j, args_.n - j, line_room()) : 0;
+      const int64_t columns = lists ? lines.choose(args_.first_column + j, args_.n - j, room) : 0;
       if (columns == 0) return multiply_window_blocks(j);
-      multiply_lines(lines, j, columns);
+      by_dots ? dots_of_lines(lines, j, columns) : multiply_lines(lines, j, columns);
       j += columns;
+    }
+  }
+
+  // So few positions leave most lanes of a register tile empty. Sums along k leave none.
+  static constexpr int64_t kFewWindows = 16, kDeepWindows = 2048;
+  bool takes_dots_of_windows() const {
+    const vm::Instruction& whole = *args_.insn;
+    return whole.n <= kFewWindows && whole.n < whole.m && strides_of(1).column == stored_ &&
+           are_worth_dots(whole.n, whole.size);
+  }
+  // Each window as a row, one behind the other.
+  void dots_of_lines(const WindowLines& lines, int64_t j, int64_t columns) const {
+    static_assert(kFewWindows * kDeepWindows * int64_t{sizeof(double)} <= kPackedABytes);
+    std::byte* const copy = args_.scratch + kPackedABytes;
+    auto* const rows = reinterpret_cast<int32_t*>(copy + kLineBytes);
+    const MatrixView a = view_of(1);
+    for (int64_t l = 0; l < args_.size; l += kDeepWindows) {
+      const int64_t k = std::min(kDeepWindows, args_.size - l);
+      lines.copy(args_.src[1], l, k, copy, rows);
+      std::byte* window = args_.scratch;
+      lines.for_each_run([&](int64_t at, int64_t count) {
+        for (int64_t i = at; i < at + count; ++i, window += k * stored_) {
+          stored_ == 4 ? take_window<uint32_t>(copy, rows, i, k, window)
+                       : take_window<uint64_t>(copy, rows, i, k, window);
+        }
+      });
+      kernels_.dots({.m = columns,
+                     .k = k,
+                     .n = args_.m,
+                     .a = {args_.scratch, k * stored_, stored_},
+                     .b = {a.data + l * stored_, stored_, a.row_stride},
+                     .c = args_.dst + j * sum_,
+                     .c_row_stride = sum_,
+                     .c_column_stride = strides_of(0).row,
+                     .adds = args_.adds || l > 0});
+    }
+  }
+  template <typename T>
+  static void take_window(const std::byte* lines, const int32_t* rows, int64_t column, int64_t k,
+                          std::byte* window) {
+    lines += column * int64_t{sizeof(T)};
+    for (int64_t i = 0; i < k; ++i, window += sizeof(T)) {
+      std::memcpy(window, lines + rows[i], sizeof(T));
     }
   }
 
   // Beside packed A lie lines, where their rows begin, and columns of C.
   static constexpr int64_t kLineBytes = 256 << 10, kRowBytes = 64 << 10;
   static constexpr int64_t kColumnBytes = kPackedBBytes - kLineBytes - kRowBytes;
-  WindowLines::Room line_room() const {
-    return {.rows = std::min(kernels_.deep, args_.size),
+  WindowLines::Room line_room(int64_t deep) const {
+    return {.rows = std::min(deep, args_.size),
             .bytes = kLineBytes,
             .columns = kColumnBytes / (args_.m * sum_),
             .behind = kernels_.nr};

@@ -6,10 +6,12 @@
 #define DVM_CPU_MATMUL_TABLE
 #endif
 
+#include "cpu/matmul/line_copies-inl.h"
 #include "cpu/matmul/pack-inl.h"
 #include "cpu/matmul/product_tile.h"
 #include "cpu/matmul/register_tile-inl.h"
 #include "cpu/matmul/thin-inl.h"
+#include "cpu/matmul/window_row-inl.h"
 #include "vm/isa/program.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -25,6 +27,23 @@ void pack_b(const MatrixView& b, int64_t k, int64_t n, std::byte* packed) noexce
   Pack<Kind, Multiply<Kind>::kNr>::run(b.data, b.column_stride, b.row_stride, n, k, packed);
 }
 
+template <typename Kind>
+inline constexpr bool kSumsWindows =
+    std::is_same_v<Kind, Plain<float>> || std::is_same_v<Kind, Plain<double>>;
+template <typename Kind>
+constexpr int64_t window_along() {
+  if constexpr (kSumsWindows<Kind>) return WindowSums<typename Kind::Sum>::kMostAlong;
+  return 0;
+}
+template <typename Kind>
+void window_row([[maybe_unused]] const WindowRow& block) noexcept {
+  if constexpr (kSumsWindows<Kind>) WindowSums<typename Kind::Sum>::run(block);
+}
+
+// By bits, whatever they mean.
+template <typename Kind>
+using OfUnitSize = std::conditional_t<sizeof(typename Kind::Unit) == 8, double, float>;
+
 // What a kind does as another one does, it has from there.
 template <typename Kind, typename PacksAs = Kind, typename OfFewRows = Kind>
 inline constexpr MatmulKernels kTable = {.mr = kRows,
@@ -36,11 +55,14 @@ inline constexpr MatmulKernels kTable = {.mr = kRows,
                                          .in_place_rows = kRows* Kind::kTilesInPlace,
                                          .deep = 512 * Kind::kDepth,
                                          .b_bytes = kPackedBBytes,
+                                         .window_along = window_along<Kind>(),
                                          .pack_a = pack_a<PacksAs>,
                                          .pack_b = pack_b<PacksAs>,
                                          .multiply = Multiply<Kind>::run,
                                          .multiply_few_rows = ByRows<OfFewRows>::run,
-                                         .dots = Dots<OfFewRows>::run};
+                                         .dots = Dots<OfFewRows>::run,
+                                         .window_row = window_row<Kind>,
+                                         .copy_lines = copy_lines<OfUnitSize<Kind>>};
 
 }  // namespace dvm::cpu::HWY_NAMESPACE::matmul
 HWY_AFTER_NAMESPACE();

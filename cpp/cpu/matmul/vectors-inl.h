@@ -6,9 +6,12 @@
 #define DVM_CPU_MATMUL_VECTORS
 #endif
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <type_traits>
+#include <utility>
 
 #include "core/math/basis.h"
 #include "hwy/highway.h"
@@ -68,6 +71,90 @@ DVM_ALWAYS_INLINE void store_some(Vec<T> x, void* p, int64_t count) {
 #else
   std::memcpy(p, &x, static_cast<size_t>(count) * sizeof(T));
 #endif
+}
+
+// Lanes [from, to) of a vector, either of which may lie beyond it: loads and stores that touch no
+// other byte.
+template <typename T>
+class SomeLanes {
+ public:
+  SomeLanes() : SomeLanes(0, 0) {}
+  SomeLanes(int64_t from, int64_t to) {
+    constexpr int64_t kLast = kLanes<T>;
+    from = std::clamp<int64_t>(from, 0, kLast);
+    to = std::clamp<int64_t>(to, from, kLast);
+#if HWY_TARGET == HWY_AVX3
+    mask_ = static_cast<__mmask16>((1u << to) - (1u << from));
+#elif HWY_TARGET == HWY_AVX2
+    for (int64_t i = 0; i < kLast; ++i) mask_[i] = i >= from && i < to ? -1 : 0;
+#else
+    from_ = from;
+    count_ = to - from;
+#endif
+  }
+  // Zeros in the other lanes.
+  DVM_ALWAYS_INLINE Vec<T> load(const std::byte* p) const {
+#if HWY_TARGET == HWY_AVX3
+    if constexpr (std::is_same_v<T, float>) {
+      return _mm512_maskz_loadu_ps(mask_, p);
+    } else {
+      return _mm512_maskz_loadu_pd(static_cast<__mmask8>(mask_), p);
+    }
+#elif HWY_TARGET == HWY_AVX2
+    const auto mask = reinterpret_cast<__m256i>(mask_);
+    if constexpr (std::is_same_v<T, float>) {
+      return _mm256_maskload_ps(reinterpret_cast<const float*>(p), mask);
+    } else {
+      return _mm256_maskload_pd(reinterpret_cast<const double*>(p), mask);
+    }
+#else
+    Vec<T> x{};
+    std::memcpy(reinterpret_cast<std::byte*>(&x) + from_ * int64_t{sizeof(T)},
+                p + from_ * int64_t{sizeof(T)}, static_cast<size_t>(count_) * sizeof(T));
+    return x;
+#endif
+  }
+  DVM_ALWAYS_INLINE void store(Vec<T> x, std::byte* p) const {
+#if HWY_TARGET == HWY_AVX3
+    if constexpr (std::is_same_v<T, float>) {
+      _mm512_mask_storeu_ps(p, mask_, x);
+    } else {
+      _mm512_mask_storeu_pd(p, static_cast<__mmask8>(mask_), x);
+    }
+#elif HWY_TARGET == HWY_AVX2
+    const auto mask = reinterpret_cast<__m256i>(mask_);
+    if constexpr (std::is_same_v<T, float>) {
+      _mm256_maskstore_ps(reinterpret_cast<float*>(p), mask, x);
+    } else {
+      _mm256_maskstore_pd(reinterpret_cast<double*>(p), mask, x);
+    }
+#else
+    std::memcpy(p + from_ * int64_t{sizeof(T)},
+                reinterpret_cast<const std::byte*>(&x) + from_ * int64_t{sizeof(T)},
+                static_cast<size_t>(count_) * sizeof(T));
+#endif
+  }
+
+ private:
+  static_assert(std::is_floating_point_v<T>);
+#if HWY_TARGET == HWY_AVX3
+  __mmask16 mask_;
+#elif HWY_TARGET == HWY_AVX2
+  Vec<std::conditional_t<sizeof(T) == 4, int32_t, int64_t>> mask_;
+#else
+  int64_t from_, count_;
+#endif
+};
+
+// Lanes kFirst, kFirst + kStep .. of two vectors, one behind the other; behind the last one it
+// begins again with the first.
+template <int kFirst, int kStep, typename V>
+DVM_ALWAYS_INLINE V chosen_lanes(V low, V high) {
+  constexpr int kCount = sizeof(V) / sizeof(low[0]);
+  return [&]<int... kLane>(std::integer_sequence<int, kLane...>) {
+    return __builtin_shufflevector(low, high, ((kFirst + kStep * kLane) % (2 * kCount))...);
+  }
+  (std::make_integer_sequence<int, kCount>());
 }
 
 // a * b + c, rounded once where the level can.

@@ -4,7 +4,6 @@
 #include <numeric>
 
 #include "core/math/integers.h"
-#include "cpu/matmul/copy_elements.h"
 
 namespace dvm::cpu {
 
@@ -51,9 +50,11 @@ class WindowLines::Element {
   int64_t at_ = 0, shift_ = 0, remainder_ = 0;
 };
 
-WindowLines::WindowLines(const vm::WindowWords& words, int64_t element) noexcept
+WindowLines::WindowLines(const vm::WindowWords& words, int64_t element,
+                         CopyLines copy_lines) noexcept
     : words_(words),
       element_(element),
+      copy_lines_(copy_lines),
       across_(phases_of(words.axes[kAcross])),
       along_(phases_of(words.axes[kAlong])) {}
 
@@ -116,8 +117,7 @@ void WindowLines::copy(const std::byte* x, int64_t row, int64_t rows, std::byte*
   const int64_t elements = words_.elements(), first = row / elements;
   const int64_t channels = (row + rows - 1) / elements - first + 1;
   x += first * words_.channel_stride;
-  element_ == 4 ? copy_channels<uint32_t>(x, channels, lines)
-                : copy_channels<uint64_t>(x, channels, lines);
+  copy_channels(x, channels, lines);
   place_rows(row - first * elements, rows, offsets);
 }
 
@@ -142,37 +142,56 @@ void WindowLines::place_rows(int64_t row, int64_t rows, int32_t* offsets) const 
   for (; i < rows; ++i) offsets[i] = offsets[i - elements] + channel;
 }
 
-template <typename T>
 void WindowLines::copy_channels(const std::byte* x, int64_t channels, std::byte* lines) const {
   const vm::WindowAxis& planes = words_.axes[0];
-  const int64_t phase_bytes = phase_elements() * element_;
-  const int64_t bytes = (channels * channel_elements() + behind_) * element_;
-  std::memset(lines, 0, static_cast<size_t>(bytes));
+  const int64_t phase_bytes = phase_elements() * element_, all_lines = lines_ + across_.most_shift;
   for (int64_t q = 0; q < along_.count; ++q) {
     const Run run = run_of(q);
-    std::byte* to = lines + q * phase_bytes + run.begin * element_;
+    std::byte* to = lines + q * phase_bytes;
     for (int64_t c = 0; c < channels; ++c) {
       for (int64_t i = 0; i < planes.window; ++i) {
         const int64_t at = plane_ * planes.step + i * planes.dilation - planes.before;
         const bool is_there = at >= 0 && at < planes.size;
-        for (int64_t p = 0; p < across_.count; ++p, to += along_.count * phase_bytes)
-          if (is_there)
-            copy_phase<T>(x + c * words_.channel_stride + at * planes.stride, p, run, to);
+        for (int64_t p = 0; p < across_.count; ++p, to += along_.count * phase_bytes) {
+          if (is_there) {
+            copy_phase(x + c * words_.channel_stride + at * planes.stride, p, run, to);
+          } else {
+            clear_lines(to, all_lines);
+          }
+        }
       }
     }
   }
+  std::memset(lines + channels * channel_elements() * element_, 0,
+              static_cast<size_t>(behind_ * element_));
 }
 
-template <typename T>
 void WindowLines::copy_phase(const std::byte* plane, int64_t phase, const Run& run,
                              std::byte* to) const {
   const vm::WindowAxis &across = words_.axes[kAcross], &along = words_.axes[kAlong];
-  int64_t line = line_ * across.step + across_.remainder(phase, across) - across.before;
-  for (int64_t i = 0; i < lines_ + across_.most_shift; ++i, line += across.step) {
-    if (line < 0 || line >= across.size) continue;
-    copy_elements<T>(plane + line * across.stride + run.from, along.step * along.stride,
-                     to + i * pitch_ * element_, run.count);
+  const int64_t lines = lines_ + across_.most_shift, line_bytes = pitch_ * element_;
+  const int64_t first = line_ * across.step + across_.remainder(phase, across) - across.before;
+  const auto reach = [&](int64_t at) {
+    return std::clamp<int64_t>(ceil_div(std::max<int64_t>(at - first, 0), across.step), 0, lines);
+  };
+  const int64_t begin = reach(0), end = std::max(begin, reach(across.size));
+  clear_lines(to, begin);
+  if (end > begin) {
+    copy_lines_({.from = plane + (first + begin * across.step) * across.stride + run.from,
+                 .from_line = across.step * across.stride,
+                 .from_step = along.step * along.stride,
+                 .to = to + begin * line_bytes,
+                 .to_line = line_bytes,
+                 .begin = run.begin,
+                 .count = run.count,
+                 .pitch = pitch_,
+                 .lines = end - begin});
   }
+  clear_lines(to + end * line_bytes, lines - end);
+}
+
+void WindowLines::clear_lines(std::byte* to, int64_t lines) const {
+  if (lines > 0) std::memset(to, 0, static_cast<size_t>(lines * pitch_ * element_));
 }
 
 WindowLines::Run WindowLines::run_of(int64_t phase) const {

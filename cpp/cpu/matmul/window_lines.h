@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "cpu/matmul/matmul_kernels.h"
 #include "vm/isa/program.h"
 
 namespace dvm::cpu {
@@ -24,8 +25,10 @@ class WindowLines {
     int64_t behind;   // columns that may be read behind the last one
   };
 
-  // Of elements of 4 or 8 bytes.
-  WindowLines(const vm::WindowWords& words, int64_t element) noexcept;
+  using CopyLines = void (*)(const LineCopy& copy) noexcept;
+
+  // Of elements of 4 or 8 bytes, which `copy_lines` copies.
+  WindowLines(const vm::WindowWords& words, int64_t element, CopyLines copy_lines) noexcept;
 
   // Chooses lines from `column` on, of at most `most` columns; how many columns they have. None: a
   // single line has no room.
@@ -70,14 +73,14 @@ class WindowLines {
   int64_t phase_elements() const { return (lines_ + across_.most_shift) * pitch_; }
   bool fits(const Room& room, int64_t channels) const;
   void place_rows(int64_t row, int64_t rows, int32_t* offsets) const;
-  template <typename T>
   void copy_channels(const std::byte* x, int64_t channels, std::byte* lines) const;
   Run run_of(int64_t phase) const;
-  template <typename T>
   void copy_phase(const std::byte* plane, int64_t phase, const Run& run, std::byte* to) const;
+  void clear_lines(std::byte* to, int64_t lines) const;
 
   const vm::WindowWords& words_;
   const int64_t element_;
+  const CopyLines copy_lines_;
   const Phases across_, along_;
   int64_t plane_ = 0, line_ = 0, lines_ = 0;
   // Positions along a line: all lines begin at `low`, the first one chosen at `begin`; the last one

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "core/math/integers.h"
-#include "cpu/matmul/copy_elements.h"
+#include "cpu/move/copy_elements.h"
 
 namespace dvm::cpu {
 

@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "cpu/move/elements.h"
+#include "cpu/move/short_rows-inl.h"
 #include "hwy/highway.h"
 
 #if DVM_LEVEL_IS_HERE
@@ -77,7 +78,7 @@ void broadcast_kernel(const TileArgs& args) noexcept {
       continue;
     }
     for (int64_t i = 0; i < size; ++i, dst += n) {
-      std::memcpy(dst, src, static_cast<size_t>(n) * sizeof(Word));
+      copy_row<Word>(reinterpret_cast<const std::byte*>(src), reinterpret_cast<std::byte*>(dst), n);
     }
   }
 }
@@ -116,9 +117,6 @@ void load_row(const std::byte* from, int64_t stride, int64_t count, Word* dst) {
     case 0:
       std::fill_n(dst, count, *src);
       return;
-    case sizeof(Word):
-      std::memcpy(dst, src, static_cast<size_t>(count) * sizeof(Word));
-      return;
     case 2 * sizeof(Word):
       return load_steps<2>(src, count, dst);
     case 3 * sizeof(Word):
@@ -138,8 +136,18 @@ template <typename Word>
 void view_load_kernel(const TileArgs& args) noexcept {
   const int64_t extent = args.dims[args.aux - 1].extent, stride = args.dims[args.aux - 1].stride;
   const auto row_bytes = extent * static_cast<int64_t>(sizeof(Word));
-  for_each_row(args.dims, args.aux, row_bytes, [&](int64_t dense, int64_t strided) {
-    load_row(args.src[0] + strided, stride, extent, reinterpret_cast<Word*>(args.dst + dense));
+  const auto for_each = [&](auto row) {
+    for_each_row(args.dims, args.aux, row_bytes, [&](int64_t dense, int64_t strided) {
+      row(args.src[0] + strided, args.dst + dense);
+    });
+  };
+  if (stride == sizeof(Word)) {
+    return for_each([&](auto* from, auto* to) { copy_row<Word>(from, to, extent); });
+  }
+  const bool is_every_second = stride == 2 * sizeof(Word);
+  for_each([&](auto* from, auto* to) {
+    if (is_every_second && copy_every_second_of_row<Word>(from, to, extent)) return;
+    load_row(from, stride, extent, reinterpret_cast<Word*>(to));
   });
 }
 
@@ -151,7 +159,7 @@ void view_store_kernel(const TileArgs& args) noexcept {
     const auto* src = reinterpret_cast<const Word*>(args.src[0] + dense);
     std::byte* dst = args.dst + strided;
     if (stride == sizeof(Word)) {
-      std::memcpy(dst, src, static_cast<size_t>(row_bytes));
+      copy_row<Word>(args.src[0] + dense, dst, extent);
     } else {
       for (int64_t i = 0; i < extent; ++i, dst += stride) *reinterpret_cast<Word*>(dst) = src[i];
     }

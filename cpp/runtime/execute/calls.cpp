@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "runtime/execute/size_math.h"
+#include "runtime/functions/own_functions.h"
 #include "runtime/whole/walk.h"
 #include "vm/target/watch.h"
 
@@ -139,7 +140,10 @@ Outcome call_host(const Plan& executed, const Instruction& instruction, HostCall
     results[places[k]].dtype = static_cast<core::DType>(dtypes[k]);
     results[places[k]].rank = ranks[k];
   }
-  if (!host.call(call, results.views())) return Outcome::host_error;
+  const OwnFunction own = own_function(call.name);
+  const bool is_made =
+      own != nullptr ? own(call, results.views(), host) : host.call(call, results.views());
+  if (!is_made) return Outcome::host_error;
   for (size_t k = 0; k < places.size(); ++k) {
     const BufferView& view = results[places[k]];
     if (view.owner == nullptr || !is_expected(k, view)) return Outcome::check_failed;

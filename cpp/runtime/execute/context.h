@@ -2,11 +2,13 @@
 // and is never shrunk, so that a Plan met before finds its memory ready.
 #pragma once
 
+#include <unordered_map>
 #include <vector>
 
 #include "runtime/execute/executor.h"
 #include "runtime/execute/held.h"
 #include "runtime/execute/recall.h"
+#include "runtime/execute/trips.h"
 #include "runtime/memory/temporaries.h"
 #include "vm/encode/memo.h"
 
@@ -53,6 +55,8 @@ struct ExecutionContext::State {
   Recalls recalls;
   std::vector<uint64_t> key_words;  // of the call's key
   RunNotes notes;
+  bool moves_with_trip = false;  // the Plan is a loop's body, in the way of TripUse::moves
+  std::unordered_map<uint64_t, TripUse> trip_uses;  // of bodies, by their first Kernel
   // Of a recorded call: what places lie in, and copies of matrices.
   struct Root {
     std::byte* data;

@@ -75,10 +75,13 @@ class Execution {
     // What an object holds is nothing that a key could say.
     const auto is_object = [](const BufferView& input) { return input.rank == kObjectRank; };
     if (std::ranges::any_of(inputs, is_object)) return run(inputs, results);
-    const RecallKey key(state_.key_words, executed_, target_, frozen_, inputs, state_.given);
+    const bool moves = state_.moves_with_trip;
+    const int64_t trip = moves ? state_.given[0].as_int() : 0;
+    const RecallKey key(state_.key_words, executed_, target_, frozen_, inputs,
+                        state_.given.subspan(moves ? 1 : 0));
     if (!key.fits()) return run(inputs, results);
-    if (const Recalled* const record = state_.recalls.find(key, state_.memo)) {
-      Repetition repetition(*record, executed_, host_, state_, inputs);
+    if (const Recalled* const record = state_.recalls.find(key, state_.memo, trip)) {
+      Repetition repetition(*record, executed_, host_, state_, inputs, trip);
       if (repetition.finds_packed(frozen_, target_)) {
         return repetition.run(launcher_, results, [&](const Instruction& instruction) {
           return step(instruction, executed_.pool.data() + instruction.operands, results);
@@ -89,7 +92,7 @@ class Execution {
     const Outcome outcome = run(inputs, results);
     if (outcome == Outcome::done) {
       state_.recalls.record(key, executed_, state_.buffers, state_.sizes, state_.notes,
-                            state_.blocks.noted(), state_.memo);
+                            state_.blocks.noted(), state_.memo, trip);
     }
     return outcome;
   }

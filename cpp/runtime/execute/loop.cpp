@@ -27,11 +27,20 @@ class BodyContext {
     context_.frozen = outer.frozen;
     context_.program = &program;
   }
-  ~BodyContext() { ExecutionContext::release(context_); }
+  ~BodyContext() {
+    context_.state().moves_with_trip = false;
+    ExecutionContext::release(context_);
+  }
   BodyContext(const BodyContext&) = delete;
   BodyContext& operator=(const BodyContext&) = delete;
 
-  void expect_repeats(bool repeats) { context_.repeats = repeats; }
+  // What the body does with the number of its trip, which says whether trips repeat each other.
+  TripUse prepare(const Plan& body) {
+    const TripUse use = known_use(body);
+    context_.repeats = use != TripUse::anything;
+    context_.state().moves_with_trip = use == TripUse::moves;
+    return use;
+  }
   Outcome run(const Plan& body, vm::Target& target, HostCalls& host,
               std::span<const BufferView> arrays, std::span<const core::Scalar> numbers,
               std::span<BufferView> results) {
@@ -44,18 +53,26 @@ class BodyContext {
   }
 
  private:
+  TripUse known_use(const Plan& body) {
+    if (body.regions.empty()) return trip_use(body);
+    constexpr size_t kMost = 1024;
+    auto& known = context_.state().trip_uses;
+    if (known.size() > kMost) known.clear();
+    const auto [entry, is_new] =
+        known.try_emplace(body.regions.front().kernel.serial, TripUse::anything);
+    if (is_new) entry->second = trip_use(body);
+    return entry->second;
+  }
+
   ExecutionContext& outer_;
   ExecutionContext& context_;
 };
 
-// Whether a trip looks at the numbers that it is given.
-bool uses_numbers(const Plan& body) {
-  return std::ranges::any_of(body.code, [&](const Instruction& instruction) {
-    const std::vector<Operand> operands = operands_of(body, instruction);
-    return std::ranges::any_of(operands, [](const Operand& operand) {
-      return operand.kind == 's' || (operand.kind == 'S' && !operand.words.empty());
-    });
-  });
+bool lies_as(const BufferView& a, const BufferView& b) {
+  for (int d = 0; d < a.rank; ++d) {
+    if (a.shape[d] != 1 && a.strides[d] != b.strides[d]) return false;
+  }
+  return true;
 }
 
 class Loop {
@@ -72,8 +89,7 @@ class Loop {
         context_(context, program),
         carried_(static_cast<size_t>(operands_[2].words[0])),
         results_(carried_) {
-    counts_trips_ = uses_numbers(body_);
-    context_.expect_repeats(!counts_trips_);
+    counts_trips_ = context_.prepare(body_) != TripUse::nothing;
     read_operands();
   }
 
@@ -136,12 +152,11 @@ class Loop {
     BufferView copy;
     const auto rank = static_cast<size_t>(from.rank);
     if (!turns_.allocate(from.dtype, {from.shape, rank}, copy)) return false;
-    const auto bytes = static_cast<size_t>(core::byte_size(from.dtype));
-    std::byte* written = copy.data;
-    core::for_each_element({from.shape, rank}, {from.strides, rank}, [&](int64_t offset) {
-      std::memcpy(written, from.data + offset, bytes);
-      written += bytes;
-    });
+    if (lies_as(from, copy)) {
+      std::memcpy(copy.data, from.data, static_cast<size_t>(bytes_of(from).high));
+    } else {
+      copy_dense(from, from.data, 0, copy.data);
+    }
     carry(k, copy);
     return true;
   }

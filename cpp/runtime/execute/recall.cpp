@@ -49,15 +49,19 @@ class Writer {
         sizes_(sizes),
         notes_(notes),
         block_(static_cast<int32_t>(plan.inputs.size() + plan.constants.size())),
-        placement_(place(temporaries)) {
+        placement_(place(temporaries)),
+        per_trip_(sizes.size()) {
     if (core::verifies()) verify(temporaries, placement_);
     for (int32_t b = 0; b < block_; ++b) roots_.push_back({b, 0, buffer(b).data});
     roots_.resize(static_cast<size_t>(plan.buffers));
+    to_.later_trips = core::kDimMax;
   }
 
   void write() {
     for (const Instruction& instruction : plan_.code) {
-      add(instruction, plan_.pool.data() + instruction.operands);
+      const int32_t* const operands = plan_.pool.data() + instruction.operands;
+      follow_trips(instruction, operands);
+      add(instruction, operands);
     }
     to_.block_bytes = placement_.bytes;
   }
@@ -67,15 +71,85 @@ class Writer {
     int32_t root;
     int64_t offset;  // in it, of
     const std::byte* data;
+    int64_t per_trip = 0;
   };
 
   const BufferView& buffer(int32_t b) const { return buffers_[static_cast<size_t>(b)]; }
   Root& root(int32_t b) { return roots_[static_cast<size_t>(b)]; }
   Recalled::Place place_of(int32_t b) {
-    return {root(b).root, root(b).offset + (buffer(b).data - root(b).data)};
+    return {root(b).root, root(b).offset + (buffer(b).data - root(b).data), root(b).per_trip};
   }
   Recalled::View view_of(int32_t b) { return {place_of(b), buffer(b)}; }
   int64_t next_temporary() { return placement_.offsets[taken_++]; }
+
+  int64_t size(int32_t i) const { return sizes_[static_cast<size_t>(i)]; }
+  int64_t& per_trip(int32_t i) { return per_trip_[static_cast<size_t>(i)]; }
+
+  // What sizes grow by from trip to trip, and how many trips checks of them go on to hold. Bodies
+  // that do more with them are not recorded.
+  void follow_trips(const Instruction& instruction, const int32_t* p) {
+    switch (instruction.op) {
+      case PlanOp::number:
+        per_trip(instruction.result) = 1;
+        return;
+      case PlanOp::add:
+        per_trip(instruction.result) = sum(per_trip(p[0]), per_trip(p[1]));
+        return;
+      case PlanOp::sub:
+        per_trip(instruction.result) = sum(per_trip(p[0]), -per_trip(p[1]));
+        return;
+      case PlanOp::mul:
+        per_trip(instruction.result) =
+            sum(product(per_trip(p[0]), size(p[1])), product(size(p[0]), per_trip(p[1])));
+        return;
+      case PlanOp::check:
+        return keep_order(static_cast<core::DimCmp>(p[0]), p[1], p[2]);
+      default:
+        return;
+    }
+  }
+  void keep_order(core::DimCmp cmp, int32_t a, int32_t b) {
+    const bool is_less = cmp == core::DimCmp::lt || cmp == core::DimCmp::le;
+    const bool is_strict = cmp == core::DimCmp::lt || cmp == core::DimCmp::gt;
+    if (is_less) std::swap(a, b);
+    const int64_t grows = sum(per_trip(a), -per_trip(b));
+    if (grows != 0) stays_above(sum(size(a), -size(b)) - (is_strict ? 1 : 0), grows);
+  }
+  // Where a view of some elements begins, and that it stays within its array.
+  int64_t follow_slice(const int32_t* p) {
+    const BufferView& from = buffer(p[0]);
+    const int32_t *starts = p + 2, *steps = starts + from.rank + 1, *counts = steps + from.rank + 1;
+    int64_t bytes = 0;
+    for (int32_t d = 0; d < from.rank; ++d) {
+      const int64_t grows = per_trip(starts[d]), count = size(counts[d]);
+      if (grows == 0 || count == 0) continue;
+      const int64_t first = size(starts[d]), last = first + (count - 1) * size(steps[d]);
+      stays_above(std::min(first, last), grows);
+      stays_above(from.shape[d] - 1 - std::max(first, last), -grows);
+      bytes = sum(bytes, product(grows, from.strides[d]));
+    }
+    return bytes;
+  }
+  // What is `now` and grows so is not negative.
+  void stays_above(int64_t now, int64_t grows) {
+    if (grows < 0) to_.later_trips = std::min(to_.later_trips, now / -grows);
+  }
+  // Numbers that have no room end the record with this trip.
+  int64_t sum(int64_t a, int64_t b) {
+    int64_t made;
+    const bool overflows = __builtin_add_overflow(a, b, &made);
+    return in_room(overflows, made);
+  }
+  int64_t product(int64_t a, int64_t b) {
+    int64_t made;
+    const bool overflows = __builtin_mul_overflow(a, b, &made);
+    return in_room(overflows, made);
+  }
+  int64_t in_room(bool overflows, int64_t value) {
+    const bool fits = !overflows && value > -core::kDimMax && value < core::kDimMax;
+    if (!fits) to_.later_trips = 0;
+    return fits ? value : 0;
+  }
 
   void add(const Instruction& instruction, const int32_t* p) {
     const int32_t result = instruction.result;
@@ -91,6 +165,9 @@ class Writer {
         return;
       case Recall::views:
         root(result) = root(p[0]);
+        if (instruction.op == PlanOp::slice) {
+          root(result).per_trip = sum(root(result).per_trip, follow_slice(p));
+        }
         return;
       case Recall::runs:
         return add_run(instruction, p);
@@ -164,7 +241,8 @@ class Writer {
   const Placement placement_;
   size_t taken_ = 0;
   int32_t made_ = 0;
-  std::vector<Root> roots_;  // of each register
+  std::vector<Root> roots_;        // of each register
+  std::vector<int64_t> per_trip_;  // of each size
 };
 
 bool are_current(std::span<const Recalled::Encoding> encodings) {
@@ -192,9 +270,10 @@ void Recalled::clear() {
   results.clear();
 }
 
-const Recalled* Recalls::find(const RecallKey& key, const vm::Memo& memo) {
+const Recalled* Recalls::find(const RecallKey& key, const vm::Memo& memo, int64_t trip) {
   Recalled* const entry = entries_[key.hash() % entries_.size()].get();
   if (entry == nullptr || !std::ranges::equal(key.words(), entry->words)) return nullptr;
+  if (trip < entry->trip || trip - entry->trip > entry->later_trips) return nullptr;
   if (entry->losses != memo.losses()) {
     if (!are_current(entry->encodings)) return nullptr;
     entry->losses = memo.losses();
@@ -204,13 +283,14 @@ const Recalled* Recalls::find(const RecallKey& key, const vm::Memo& memo) {
 
 void Recalls::record(const RecallKey& key, const Plan& plan, std::span<const BufferView> buffers,
                      std::span<const int64_t> sizes, const RunNotes& notes,
-                     std::span<const Temporary> temporaries, const vm::Memo& memo) {
+                     std::span<const Temporary> temporaries, const vm::Memo& memo, int64_t trip) {
   if (!notes.is_plain || temporaries.size() > kMostTemporaries || !may_be_recorded(plan) ||
       !are_current(notes.encodings))
     return;
   std::unique_ptr<Recalled>& entry = entries_[key.hash() % entries_.size()];
   if (!entry) entry = std::make_unique<Recalled>();
   entry->clear();
+  entry->trip = trip;
   Writer(*entry, plan, buffers, sizes, notes, temporaries).write();
   entry->words.assign(key.words().begin(), key.words().end());
   entry->losses = memo.losses();

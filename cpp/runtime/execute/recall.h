@@ -3,6 +3,10 @@
 // check them, depends on those alone and has the same outcome again; so have the lives of its
 // temporaries, which share one block from then on.
 //
+// A loop's body that goes by the number of its trip only in where views begin (TripUse::moves) has
+// one record for many trips: places move by so many bytes a trip, as long as what was checked
+// holds.
+//
 // Plans that the host takes part in, and those whose sizes depend on elements, are run as they are
 // written.
 #pragma once
@@ -47,6 +51,7 @@ struct Recalled {
   struct Place {
     int32_t root;
     int64_t offset;
+    int64_t per_trip = 0;
   };
   struct Encoding {
     vm::Memo::Encoded* encoded;
@@ -80,6 +85,8 @@ struct Recalled {
   std::vector<Packed> packed;
   std::vector<View> results;
   int64_t block_bytes = 0;  // of all temporaries
+  int64_t trip = 0;         // that was recorded
+  int64_t later_trips = 0;  // so many after it are as it was
 
   void clear();
 };
@@ -99,13 +106,13 @@ struct RunNotes {
 
 class Recalls {
  public:
-  // The record of an equal call, or null.
-  const Recalled* find(const RecallKey& key, const vm::Memo& memo);
+  // The record of an equal call, or null. `trip`: of a body that moves with it, else 0.
+  const Recalled* find(const RecallKey& key, const vm::Memo& memo, int64_t trip = 0);
   // Keeps the run that has just ended, by what the registers hold and what was noted of it, its
   // temporaries among that, if the Plan may have a record.
   void record(const RecallKey& key, const Plan& plan, std::span<const BufferView> buffers,
               std::span<const int64_t> sizes, const RunNotes& notes,
-              std::span<const Temporary> temporaries, const vm::Memo& memo);
+              std::span<const Temporary> temporaries, const vm::Memo& memo, int64_t trip = 0);
 
  private:
   // Each where the hash of its key says, made when that is met first.

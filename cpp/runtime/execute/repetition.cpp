@@ -7,8 +7,9 @@
 namespace dvm::runtime {
 
 Repetition::Repetition(const Recalled& record, const Plan& plan, HostCalls& host,
-                       ExecutionContext::State& state, std::span<const BufferView> inputs)
-    : record_(record), plan_(plan), host_(host), state_(state) {
+                       ExecutionContext::State& state, std::span<const BufferView> inputs,
+                       int64_t trip)
+    : record_(record), plan_(plan), host_(host), state_(state), trips_(trip - record.trip) {
   state_.roots.clear();
   for (const BufferView& input : inputs) state_.roots.push_back({input.data, input.owner});
   for (const PlanConstant& constant : plan.constants) {

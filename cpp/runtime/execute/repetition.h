@@ -12,7 +12,7 @@ namespace dvm::runtime {
 class Repetition {
  public:
   Repetition(const Recalled& record, const Plan& plan, HostCalls& host,
-             ExecutionContext::State& state, std::span<const BufferView> inputs);
+             ExecutionContext::State& state, std::span<const BufferView> inputs, int64_t trip);
 
   // What the recorded call read in packed copies is read so this time, too. Else the Plan is run as
   // it is written.
@@ -41,7 +41,9 @@ class Repetition {
   const Root& root(const Recalled::Place& place) const {
     return state_.roots[static_cast<size_t>(place.root)];
   }
-  std::byte* at(const Recalled::Place& place) const { return root(place).data + place.offset; }
+  std::byte* at(const Recalled::Place& place) const {
+    return root(place).data + place.offset + place.per_trip * trips_;
+  }
   // A view as it was recorded has its memory of this call, and the owner of that.
   void lay(BufferView& view, const Recalled::Place& place) const {
     view.data = at(place);
@@ -60,6 +62,7 @@ class Repetition {
   const Plan& plan_;
   HostCalls& host_;
   ExecutionContext::State& state_;
+  const int64_t trips_;  // since the one that was recorded
 };
 
 }  // namespace dvm::runtime

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <optional>
 #include <type_traits>
+#include <utility>
 
 #include "core/ops/binary_rows.h"
 #include "core/ops/fp_flags.h"
@@ -76,6 +78,47 @@ auto mover_of(int64_t run) {
   }
 }
 
+// Where the indices of a line lie in the table, looked at once for all lines.
+class PlacesOfLine {
+ public:
+  static constexpr int64_t kMost = 1024;
+
+  // Nothing where another thread has written an index that is out of range.
+  static std::optional<PlacesOfLine> of(const Indexed& all) {
+    std::optional<PlacesOfLine> places(std::in_place);
+    bool is_first = true, stray = false;
+    all.for_each_line([&](const Line& line) {
+      if (!std::exchange(is_first, false)) return;
+      places->indices_ = line.indices;
+      for (int64_t i = 0; i < line.dim.size; ++i) {
+        places->offsets_[i] = line.place(i, stray) - line.table;
+      }
+    });
+    if (stray) places.reset();
+    return places;
+  }
+
+  // Of a line of all or some of the indices.
+  template <int64_t kRun>
+  void take(const Line& line) const {
+    const int64_t first = (line.indices - indices_) / int64_t{sizeof(int64_t)};
+    const int64_t* const offsets = offsets_ + first;
+    // By what it begins with, so that an index may have been counted from the first of all.
+    const std::byte* const table = line.table - first * line.dim.table;
+    const int64_t count = line.dim.size, step = line.dim.elements;
+    std::byte* to = line.elements;
+    if (step == kRun) {
+      for (int64_t i = 0; i < count; ++i) std::memcpy(to + i * kRun, table + offsets[i], kRun);
+    } else {
+      for (int64_t i = 0; i < count; ++i) std::memcpy(to + i * step, table + offsets[i], kRun);
+    }
+  }
+
+ private:
+  const std::byte* indices_ = nullptr;
+  int64_t offsets_[kMost];
+};
+
 // Combines what is there with the elements of each index. False as above.
 template <typename T, typename Combine>
 bool combine_line(const Line& line, Combine combine) {
@@ -137,6 +180,15 @@ bool run_gather(Op op, const BufferView& table, const BufferView& indices, const
   if (!all || !all->in_range()) return false;
   if (vm::Target* const on = runs_programs(target)) {
     return gather_by_program(op, table, indices, result, axis, *on);
+  }
+  const bool is_element = all->run() == 4 || all->run() == 8;
+  if (is_element && all->repeats_indices() && all->indices_of_line() <= PlacesOfLine::kMost) {
+    const std::optional<PlacesOfLine> places = PlacesOfLine::of(*all);
+    if (!places) return false;
+    const bool is_wide = all->run() == 8;
+    all->share_lines(
+        target, [&](const Line& line) { is_wide ? places->take<8>(line) : places->take<4>(line); });
+    return true;
   }
   const auto move = mover_of<To::elements>(all->run());
   std::atomic<bool> done{true};

@@ -56,6 +56,14 @@ class Indexed {
     return run_ == 0 || extent_ == 0 || std::any_of(dims_, dims_ + rank_, is_empty);
   }
 
+  // Whether all lines have the same indices, one behind the other.
+  bool repeats_indices() const {
+    const auto repeats = [](const Dim& dim) { return dim.index == 0 || dim.size == 1; };
+    return rank_ > 1 && std::all_of(dims_, dims_ + rank_ - 1, repeats) &&
+           dims_[rank_ - 1].index == int64_t{sizeof(int64_t)};
+  }
+  int64_t indices_of_line() const { return dims_[rank_ - 1].size; }
+
   // Calls f(line) in the order of the indices.
   template <typename F>
   void for_each_line(F f) const {

@@ -47,7 +47,9 @@ TileRows tile_rows(const Stage& stage, const Tiling& tiling, uint64_t dense) {
     if (std::bit_width(outer) <= std::countr_zero(inner))
       rows.columns = from(std::countr_zero(inner));
   }
-  // Inputs that are not dense are read where they lie if they are rows.
+  // Inputs that are not dense are read where they lie if they are rows, but for short ones, of
+  // which a chain takes longer to begin each than a load to copy it.
+  constexpr int64_t kShort = 64;
   for (int a = 0; a < stage.access_count && rows.columns == 0; ++a) {
     if ((dense >> a & 1) != 0) continue;
     const StageAccess& access = stage.accesses[a];
@@ -56,7 +58,7 @@ TileRows tile_rows(const Stage& stage, const Tiling& tiling, uint64_t dense) {
       if ((rows.wide & dim_bit(d)) == 0) continue;
       if (access.strides[d] != run) break;
       run *= tiling.tile[d];
-      if (tiling.row_stride(access, rows.wide, d)) rows.columns = from(d);
+      if (run > kShort && tiling.row_stride(access, rows.wide, d)) rows.columns = from(d);
     }
   }
   return rows;

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -53,6 +54,13 @@ def is_same(a: Size, b: Size) -> bool:
     return a is b or (a == b if isinstance(a, int) and isinstance(b, int) else str(a) == str(b))
 
 
+def _has_as_many(a: Sequence[Size], b: Sequence[Size]) -> bool:
+    """Whether shapes are known to have as many elements."""
+    numbers = [[size for size in shape if isinstance(size, int)] for shape in (a, b)]
+    symbols = [[size for size in shape if not isinstance(size, int)] for shape in (a, b)]
+    return is_same_shape(*symbols) and math.prod(numbers[0]) == math.prod(numbers[1])
+
+
 def is_same_shape(a: Sequence[Size], b: Sequence[Size]) -> bool:
     return len(a) == len(b) and all(map(is_same, a, b))
 
@@ -66,6 +74,7 @@ class Builder:
         self._constants: dict[tuple[str, str], int] = {}
         self._reshaped: dict[int, Tensor] = {}  # what nodes are other shapes of
         self._repeated: dict[int, Tensor] = {}  # what nodes are broadcast from
+        self._transposed: dict[int, tuple[Tensor, list[int]]] = {}  # of what, and which axes
 
     def wrap(self, node: int) -> Tensor:
         if (known := self._wrapped.get(node)) is None:
@@ -155,6 +164,9 @@ class Builder:
         source = self.before_reshape(t)
         if is_same_shape(source.shape, shape):
             return source
+        one = self._repeated.get(source.node, source)
+        if one.rank == 0 and _has_as_many(source.shape, shape):
+            return self.broadcast(one, shape)  # which kernels need no array for
         made = self.wrap(self.graph.reshape(source.node, list(shape)))
         self._reshaped[made.node] = source
         return made
@@ -163,9 +175,13 @@ class Builder:
         return self._reshaped.get(t.node, t)
 
     def transpose(self, t: Tensor, axes: Sequence[int]) -> Tensor:
-        if list(axes) == list(range(t.rank)):
-            return t
-        return self.wrap(self.graph.transpose(t.node, list(axes)))
+        source, before = self._transposed.get(t.node, (t, list(range(t.rank))))
+        axes = [before[axis] for axis in axes]
+        if axes == list(range(t.rank)):
+            return source
+        made = self.wrap(self.graph.transpose(source.node, axes))
+        self._transposed[made.node] = source, axes
+        return made
 
     def slice(
         self,

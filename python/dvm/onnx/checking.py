@@ -12,6 +12,8 @@ from dvm.onnx import problems, registry
 from dvm.onnx.functions import Functions, has_body
 from dvm.onnx.values import DTYPES
 
+GRAPHS = (onnx.AttributeProto.GRAPH, onnx.AttributeProto.GRAPHS)
+
 
 def check_operators(
     model: onnx.ModelProto, functions: Functions, opsets: Mapping[str, int]
@@ -58,5 +60,6 @@ def _count(
         ):
             missing[registry.full_name(domain, node.op_type)] += 1
         for attribute in node.attribute:
-            for graph in (attribute.g, *attribute.graphs):
-                _count(graph.node, functions, opsets, missing)
+            if attribute.type in GRAPHS:
+                for graph in (attribute.g, *attribute.graphs):
+                    _count(graph.node, functions, opsets, missing)

@@ -128,11 +128,31 @@ class Context:
         callee = f"{name}_{len(shared.host)}"
         shared.host[callee] = function
         shared.host_calls[name] = shared.host_calls.get(name, 0) + 1
+        return self._called(callee, operands, results)
+
+    def own(
+        self,
+        name: str,
+        operands: Sequence[Tensor],
+        results: Sequence[tuple[str, Sequence[Size]]],
+        numbers: Sequence[Size],
+    ) -> list[Tensor]:
+        """Call a function that dvm's runtime has (cpp/runtime/functions); files have it, too."""
+        return self._called(f"dvm.{name}", operands, results, numbers)
+
+    def _called(
+        self,
+        callee: str,
+        operands: Sequence[Tensor],
+        results: Sequence[tuple[str, Sequence[Size]]],
+        numbers: Sequence[Size] = (),
+    ) -> list[Tensor]:
         (dtype, shape), *others = results
         graph = self.b.graph
         first = graph.call(
-            callee, [t.node for t in operands], dtype, list(shape), results=len(results), fresh=True
-        )
+            callee, [t.node for t in operands], dtype, list(shape), results=len(results),
+            sizes=list(numbers), fresh=True,
+        )  # fmt: skip
         made = [self.b.wrap(first)]
         for k, (dtype, shape) in enumerate(others):
             made.append(self.b.wrap(graph.result(first, k + 1, dtype, list(shape))))

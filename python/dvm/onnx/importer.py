@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,16 @@ from dvm.onnx.folding import fold
 from dvm.onnx.functions import Functions
 from dvm.onnx.values import DTYPES, Known, Needs, Refused, Value, known
 
+#: how attributes are read, by their type; most by a look at the field that has them
+PLAIN_ATTRIBUTES: dict[int, Callable[[AttributeProto], Any]] = {
+    AttributeProto.INT: lambda a: a.i,
+    AttributeProto.INTS: lambda a: list(a.ints),
+    AttributeProto.FLOAT: lambda a: a.f,
+    AttributeProto.FLOATS: lambda a: list(a.floats),
+    AttributeProto.STRING: lambda a: a.s.decode(),
+    AttributeProto.STRINGS: lambda a: [s.decode() for s in a.strings],
+    AttributeProto.SPARSE_TENSOR: lambda a: known(_dense(a.sparse_tensor)),
+}
 #: elements of what is computed while importing
 MOST_FOLDED = 1 << 16
 
@@ -128,18 +138,12 @@ class Importer:
         return Known(array, DTYPES.get(tensor.data_type, ""))
 
     def _attribute(self, attribute: AttributeProto) -> Any:
-        kinds = AttributeProto
-        match attribute.type:
-            case kinds.TENSOR:
-                return self.constant(attribute.t)
-            case kinds.STRING:
-                return attribute.s.decode()
-            case kinds.STRINGS:
-                return [s.decode() for s in attribute.strings]
-            case kinds.SPARSE_TENSOR:
-                return known(_dense(attribute.sparse_tensor))
+        if (read := PLAIN_ATTRIBUTES.get(attribute.type)) is not None:
+            return read(attribute)
+        if attribute.type == AttributeProto.TENSOR:
+            return self.constant(attribute.t)
         value = onnx.helper.get_attribute_value(attribute)
-        return list(value) if isinstance(value, Sequence) and not isinstance(value, str) else value
+        return list(value) if isinstance(value, Sequence) else value
 
     # One node
 
@@ -311,19 +315,11 @@ def _plain(size: _dvm.Dim) -> Size:
 
 
 def _is_uniform(array: np.ndarray[Any, Any]) -> bool:
-    if array.size > MOST_FOLDED:
+    """Whether all elements are the same bits."""
+    if array.size > MOST_FOLDED or array.itemsize > 8:
         return False
-    first = array.reshape(-1)[:1]
-    return (
-        bool(
-            (
-                array.view(np.uint8)
-                == np.tile(first.view(np.uint8), array.size).reshape(array.view(np.uint8).shape)
-            ).all()
-        )
-        if array.ndim and array.flags.c_contiguous
-        else array.ndim == 0
-    )
+    bits = array.reshape(-1).view(f"u{array.itemsize}")
+    return bool(bits[0] == bits[-1] and (bits == bits[0]).all())
 
 
 def _dense(sparse: onnx.SparseTensorProto) -> np.ndarray[Any, Any]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
+import operator
 import os
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -30,6 +32,14 @@ from dvm.onnx.external import ExternalData
 from dvm.onnx.functions import Functions
 from dvm.onnx.importer import Importer, Shared
 from dvm.onnx.values import NUMPY, Known, Needs, Value, sizes_of
+
+WRONG_ARGUMENTS = (
+    errors.ShapeError,
+    errors.DtypeError,
+    TypeError,
+    ValueError,
+    AttributeError,
+)
 
 
 class Outputs(tuple[Any, ...]):
@@ -58,7 +68,7 @@ class Variant:
     compiled: CompiledGraph
     arguments: list[tuple[str, int | None]]  # names of inputs; of sizes, which element
     forms: list[Any]  # of outputs: places among the results; lists of sequences
-    text: str
+    graph: _dvm.Graph
     host_calls: dict[str, int]
 
 
@@ -95,8 +105,10 @@ class Model:
         self._variants: dict[Any, Variant] = {}
         self._loaded: dict[str, Known] = {}
         self._plain: Variant | None = None  # the only one, where nothing is decided by values
+        self._takes_arrays = False  # it is called with what the model is called with
         try:
             self._plain = self._variants[((),)] = self._compile({})
+            self._takes_arrays = self._plain.arguments == [(a.name, None) for a in self._arguments]
         except Needs as needs:
             self._note(needs)
 
@@ -134,7 +146,7 @@ class Model:
     @property
     def graph(self) -> str:
         """The text of the graph; of the latest, where there are several."""
-        return self._latest().text
+        return str(self._latest().graph)
 
     @property
     def steps(self) -> list[Step]:
@@ -187,6 +199,14 @@ class Model:
 
     def __call__(self, *arrays: Any, **named: Any) -> Outputs:
         """Return the outputs for these inputs."""
+        if self._takes_arrays and not named and len(arrays) == len(self._arguments):
+            assert self._plain is not None
+            try:
+                results = self._plain.compiled(*arrays)
+            except WRONG_ARGUMENTS:
+                pass  # they are looked at, and maybe converted
+            else:
+                return self._given_out(self._plain, results, arrays)
         if named or len(arrays) != len(self._arguments):
             given = self._bound(arrays, named)
         else:
@@ -203,12 +223,17 @@ class Model:
             variant = self._variant(given)
         try:
             results = variant.compiled(*[_taken(given[n], k) for n, k in variant.arguments])
-        except (errors.ShapeError, errors.DtypeError, TypeError, ValueError, AttributeError):
+        except WRONG_ARGUMENTS:
             self._check(given)
             given = {name: self._array(name, value) for name, value in given.items()}
             variant = self._variant(given)
             results = variant.compiled(*[_taken(given[n], k) for n, k in variant.arguments])
-        own = _own(results, given.values())
+        return self._given_out(variant, results, given.values())
+
+    def _given_out(
+        self, variant: Variant, results: Sequence[Any], given: Collection[Any]
+    ) -> Outputs:
+        own = _own(results, given)
         return Outputs([_formed(own, form) for form in variant.forms], self._names)
 
     def _bound(self, arrays: Sequence[Any], named: Mapping[str, Any]) -> dict[str, Any]:
@@ -354,7 +379,7 @@ class Model:
             constants=shared.constants,
             **self._options,
         )
-        return Variant(compiled, arguments + scalars, forms, str(graph), shared.host_calls)
+        return Variant(compiled, arguments + scalars, forms, graph, shared.host_calls)
 
     def _constant(self, tensor: onnx.TensorProto) -> np.ndarray[Any, Any]:
         """Return the elements of a tensor, one array for all variants."""
@@ -416,12 +441,15 @@ def _taken(value: Any, element: int | None) -> Any:
     return value if element is None else int(np.asarray(value).reshape(-1)[element])
 
 
-def _own(results: Sequence[Any], given: Iterable[Any]) -> list[Any]:
+def _own(results: Sequence[Any], given: Collection[Any]) -> list[Any]:
     """Results that the caller may write to: none in memory of an input or of another one."""
-    taken = [array for array in given if isinstance(array, np.ndarray)]
     own: list[Any] = []
     for result in results:
-        is_shared = any(np.may_share_memory(result, other) for other in (*taken, *own))
+        # An array without a base has memory of its own, which only the same object shares.
+        shares: Callable[[Any, Any], bool]
+        shares = np.may_share_memory if result.base is not None else operator.is_
+        others = itertools.chain(given, own)
+        is_shared = any(isinstance(other, np.ndarray) and shares(result, other) for other in others)
         own.append(result.copy() if is_shared else result)
     return own
 

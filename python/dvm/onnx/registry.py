@@ -29,6 +29,7 @@ FAMILIES = (
     "control_flow",
     "sequences",
     "signals",
+    "detection",
     "host",
 )
 

@@ -135,33 +135,3 @@ def tensor_scatter(
     if mode == "circular":
         place = b.remainder(place, b.number(past.shape[axis], "i64", place.shape))
     return b.along("put_along", [past, place, update], axis)
-
-
-@op("TopK", sizes=["k"], note="host")
-def top_k(
-    c: Context,
-    x: Tensor,
-    k: Any,
-    axis: int = -1,
-    largest: int = 1,
-    sorted: int = 1,  # noqa: A002
-) -> tuple[Tensor, ...]:
-    import numpy as np
-
-    axis = c.axis(axis, x.rank)
-    count = k.reshape(-1)[0]
-    count = int(count) if isinstance(count, int | np.integer) else c.fixed(count)
-    shape = [count if a == axis else s for a, s in enumerate(x.shape)]
-
-    def best(array: Any) -> Any:
-        ordered = array
-        if largest:  # stable from the front, though the greatest come first
-            turned = np.flip(ordered, axis)
-            places = np.flip(np.argsort(turned, axis=axis, kind="stable"), axis)
-            places = array.shape[axis] - 1 - places
-        else:
-            places = np.argsort(ordered, axis=axis, kind="stable")
-        places = np.take(places, range(count), axis=axis)
-        return np.take_along_axis(array, places, axis), places.astype(np.int64)
-
-    return tuple(c.host("top_k", best, [x], [(x.dtype, shape), ("i64", shape)]))

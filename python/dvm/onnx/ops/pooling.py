@@ -57,6 +57,17 @@ class Form:
     def combined(self, op_name: str, x: Tensor) -> Tensor:
         return functools.reduce(partial(self.c.b.elementwise, op_name), self.windows(x))
 
+    def greatest(self, x: Tensor) -> Tensor:
+        """Maxima axis by axis: less than for each element of a window, and whole lines first."""
+        for k, size in enumerate(self.kernel):
+            axes = range(len(self.kernel))
+            kernel = [size if a == k else 1 for a in axes]
+            strides = [self.strides[k] if a == k else 1 for a in axes]
+            out = [self.out[k] if a == k else x.shape[a + 2] for a in axes]
+            parts = windows(self.c, x, kernel, strides, self.dilations, out)
+            x = functools.reduce(partial(self.c.b.elementwise, "maximum"), parts)
+        return x
+
 
 def lowest(dtype: str) -> Any:
     if dtype in ("f16", "f32", "f64", "bf16"):
@@ -73,7 +84,7 @@ def max_pool(
     form = Form(c, x, kernel_shape, strides, dilations, auto_pad, pads, ceil_mode)
     full = form.padded(x, lowest(x.dtype))
     if not c.wants(1):
-        return form.combined("maximum", full)
+        return form.greatest(full)
     # Of each window the element and its place, the first of equals.
     line = b.constant(0, "i64", x.shape)
     axes = list(range(x.rank))
