@@ -139,7 +139,8 @@ def lines(
         xs = [x for points in panel.values() for x, _ in points]
         across = Scale(min(xs), max(xs), left + 34, left + width - 10)
         along = Scale(min(low, 1) * 0.9, high * 1.1, up + tall - 34, up + 22)
-        parts.append(text(left + 34, up + 14, name, "title small"))
+        if name:
+            parts.append(text(left + 34, up + 14, name, "title small"))
         for tick in along.ticks((1, 2, 5) if high < 40 * low else (1,)):
             y = along.at(tick)
             kind = "one" if tick == 1 else "grid"

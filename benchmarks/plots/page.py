@@ -56,11 +56,12 @@ def of_peers(found: list[dict[str, Any]]) -> tuple[dict[str, str], str]:
         panel.setdefault(name, []).append((timing["n"], speed))
     own = [speed["dvm"] for speed in speeds.values()]
     lost = [case for case, each in speeds.items() if each["dvm"] < max(1, *each.values())]
+    ahead = len(speeds) - len(lost)
     telling = {
         "peers_low": charts.number(round(min(own), 2)),
         "peers_high": charts.number(round(max(own), 1)),
-        "peers_lost": f"the fastest of all in {len(speeds) - len(lost)} of {len(speeds)} cases"
-        + (f"; another was faster at {told(lost)}" if lost else ""),
+        "peers_lost": f"it is the fastest of all in {ahead} of {len(speeds)} cases"
+        + (f", another is at {told(lost)}" if lost else ""),
     }
     drawn = charts.lines(
         "Speed of whole calls, NumPy is 1", panels, "speed, NumPy = 1", "elements, or row length"
@@ -106,9 +107,9 @@ def of_models(found: list[dict[str, Any]]) -> tuple[dict[str, str], str]:
     ]
     telling = {f"models_{name}": f"{mean:.2f}" for name, mean in means.items()}
     telling["models_lost"] = (
-        f"either or eager PyTorch is ahead of dvm on {', '.join(behind)}"
+        f"on {' and '.join(behind)} inductor or eager PyTorch is the fastest"
         if behind
-        else "dvm is ahead on all of them"
+        else "dvm is the fastest on all of them"
     )
     return telling, charts.bars(
         "Speed of models, eager PyTorch is 1", rows, "speed, eager PyTorch = 1", from_one=True
@@ -121,8 +122,8 @@ def of_lazy(found: dict[str, list[tuple[int, float]]]) -> tuple[dict[str, str], 
     drawn = charts.lines(
         "Speed of lazy arrays, NumPy is 1", {"": panel}, "speed, NumPy = 1", "elements", columns=1
     )
-    sizes = f"slower at {', '.join(map(charts.number, slower))}" if slower else "slower at none"
-    return {"lazy_slower": sizes}, drawn
+    told = f"slower than NumPy at {', '.join(map(charts.number, slower))} elements"
+    return {"lazy_slower": told if slower else "faster than NumPy at all sizes"}, drawn
 
 
 def of_loops(found: dict[str, float]) -> tuple[dict[str, str], str]:
@@ -142,7 +143,7 @@ def of_loops(found: dict[str, float]) -> tuple[dict[str, str], str]:
         rows,
         "speed, Python = 1",
         from_one=True,
-        label_width=134,
+        label_width=150,
     )
 
 

@@ -52,7 +52,7 @@ def test_the_page_says_where_dvm_is_behind() -> None:
         if taken < timings[workload, n, "dvm"]:
             assert workload.replace(" k=8", "") in text, (contender, n)
     for row in FOUND["models"]:
-        if row["seconds"]["inductor"] < row["seconds"]["dvm"]:
+        if min(row["seconds"], key=row["seconds"].__getitem__) in ("inductor", "eager"):
             assert row["model"] in text
 
 
