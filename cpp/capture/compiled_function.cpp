@@ -480,8 +480,10 @@ PyObject* CompiledFunction::capture(PyObject* self, Call& call) {
   };
   if (!trace.result) {  // the user's own exception: no path to keep
     policy_.captured(traced, 0);
-    why_ =
-        std::string("call-raised\n") + reinterpret_cast<PyTypeObject*>(PyErr_Occurred())->tp_name;
+    if (stats_.captures == 0) {  // or else it is an exception to what is captured
+      const auto* type = reinterpret_cast<PyTypeObject*>(PyErr_Occurred());
+      why_ = std::string("call-raised\n") + type->tp_name;
+    }
     return nullptr;
   }
   if (finds_replaced()) return trace.result.release();  // by the call itself

@@ -366,6 +366,6 @@ def test_a_function_that_only_raises_says_why_it_is_not_captured() -> None:
         assert compiled.stats.captures == 0
         told = "a call raised LookupError: no path is made of a call that raises"
         assert compiled.fallback_reasons == [told]
-        assert str(dvm.explain(compiled)) is not None
+        assert told in repr(compiled)
         compiled(X[0])
     assert compiled.fallback_reasons == []
