@@ -9,16 +9,19 @@ SHELL := bash
 
 export PYTHON ?= python3.11
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
-PRESET ?= debug# of the C++ tests: debug, release, asan or tsan
+PRESET ?= debug# of test-cpp: debug, release, asan or tsan
 TESTS_WITH ?= check# the requirements of test-python: check or test
 venv := .venv/bin
 pip := $(venv)/pip install --quiet
+
+# Where the extension of this Python is built; scikit-build-core names the folder after the wheel's tag.
+extension = $(shell $(venv)/python -c "import glob, sys; print(*glob.glob('build/cp%d%d-*' % sys.version_info[:2]))")
 
 # Folders are listed too: their time stamp moves when a file goes away.
 sources := $(shell find CMakeLists.txt cmake cpp pyproject.toml python \
   -name __pycache__ -prune -o ! -name '*.so' -print)
 
-.PHONY: help demo demo-torch test test-long test-ops test-torch test-python test-py313 test-py314 bench bench-ops bench-nimble plots docs site lint lint-quick size wheel wheels clean
+.PHONY: help demo demo-torch test test-cpp test-long test-ops test-torch test-python test-py313 test-py314 bench bench-ops bench-nimble plots docs site lint lint-quick size wheel wheels clean
 help: ## list these commands
 	@sed -n 's/^\([a-z0-9-]*\):.*## /  make \1\t/p' Makefile | expand -t 20
 
@@ -28,12 +31,18 @@ demo: .venv/installed ## build dvm and run examples/demo.py
 demo-torch: .venv/installed .venv/extra-demo ## encode sentences with PyTorch: eager, torch.compile and dvm
 	$(venv)/python examples/demo_torch.py
 
-# What fails in seconds comes before what is built for minutes.
+# What fails in seconds comes before what is built for minutes. The C++ tests are linked with the libraries
+# that the extension was built of.
 test: lint-quick .venv/installed .venv/extra-test | apt-test ## check style and types, build everything, run the C++ and the Python tests
+	cmake -S . -B $(extension) -DDVM_TESTS=ON --log-level=WARNING >/dev/null
+	cmake --build $(extension)
+	DVM_VERIFY=1 ctest --test-dir $(extension) --output-on-failure --timeout 300 -j 2
+	$(venv)/pytest -n auto --dist worksteal
+
+test-cpp: | apt-build apt-test ## run the C++ tests in a build of their own, that of PRESET: debug (with assertions), release, asan or tsan
 	cmake --preset $(PRESET) --log-level=WARNING
 	cmake --build --preset $(PRESET)
 	ctest --preset $(PRESET)
-	$(venv)/pytest -n auto --dist worksteal
 
 # What of each kind of case `make test` takes a sample of (tests/py/whole.py).
 test-long: .venv/installed .venv/extra-test ## run the Python tests with all of their cases (hours)

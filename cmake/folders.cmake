@@ -90,6 +90,9 @@ function(dvm_test name)
   add_executable(test_${name} ${sources})
   target_include_directories(test_${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests/cpp)
   target_link_libraries(test_${name} PRIVATE GTest::gtest_main)
+  # A test is run once: compiling it for speed takes longer than it gains.
+  # A test is run once: what -O1 does beyond -Og takes longer to compile than it gains.
+  target_compile_options(test_${name} PRIVATE -Og)
   # Most of a file's time is what it includes and makes of templates, which a batch of files does once.
   set_target_properties(test_${name} PROPERTIES UNITY_BUILD_BATCH_SIZE 12)
   dvm_share_headers(test_${name})

@@ -9,6 +9,7 @@
 
 #include "core/graph/module.h"
 #include "core/graph/region.h"
+#include "core/verifies.h"
 #include "runtime/compiled_graph.h"
 #include "vm/target/target.h"
 
@@ -28,11 +29,7 @@ struct Options {
   // Reshapes are views, as those that a library made were: a call whose strides allow none is given
   // up. Else they are copies then.
   bool reshapes_are_views = false;
-#ifdef NDEBUG
-  bool verify = false;  // run the verifiers between passes
-#else
-  bool verify = true;
-#endif
+  bool verify = core::verifies();  // run the verifiers between passes
 };
 
 struct PassRecord {

@@ -66,7 +66,13 @@ PyObject* binary(PyObject* a, PyObject* b) {
   PyObject* const operands[] = {a, b};
   return elementwise(op, operands);
 }
-PyObject* power(PyObject* a, PyObject* b, PyObject*) { return binary<Op::power>(a, b); }
+// Of booleans the operator's square is of another dtype than the function's.
+PyObject* power(PyObject* a, PyObject* b, PyObject*) {
+  int overflow = 0;
+  const bool squares = is_array(a) && descr_of(as_array(a))->type_num == NPY_BOOL &&
+                       PyLong_CheckExact(b) && PyLong_AsLongAndOverflow(b, &overflow) == 2;
+  return squares ? unary<Op::square>(a) : binary<Op::power>(a, b);
+}
 
 PyObject* compare(PyObject* a, PyObject* b, int how) {
   constexpr Op kOps[] = {Op::lt, Op::le, Op::eq, Op::ne, Op::gt, Op::ge};
@@ -113,7 +119,7 @@ PyObject* in_place(PyObject* a, PyObject* b) {
   return become(a, F(a, b));
 }
 PyObject* power_in_place(PyObject* a, PyObject* b, PyObject*) {
-  return become(a, binary<Op::power>(a, b));
+  return become(a, power(a, b, nullptr));
 }
 
 template <auto F>

@@ -164,7 +164,7 @@ PyObject* elementwise(Op op, std::span<PyObject* const> given) {
   const std::optional<DType> dtype = promoted(all.subspan(selects ? 1 : 0));
   if (!dtype) return numpy();
   if (op == Op::power && operands[1].weak == Weak::integer && operands[1].number.as_int() == 2 &&
-      *dtype != DType::boolean) {
+      operands[0].dtype != DType::boolean) {
     return elementwise(Op::square, given.first(1));
   }
   const std::optional<DType> computes = computes_in(op, *dtype, all);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/verifies.h"
 #include "runtime/execute/size_math.h"
 #include "runtime/memory/frozen_memory.h"
 #include "vm/encode/encode.h"
@@ -49,7 +50,7 @@ class Writer {
         notes_(notes),
         block_(static_cast<int32_t>(plan.inputs.size() + plan.constants.size())),
         placement_(place(temporaries)) {
-    if (vm::verifies_programs()) verify(temporaries, placement_);
+    if (core::verifies()) verify(temporaries, placement_);
     for (int32_t b = 0; b < block_; ++b) roots_.push_back({b, 0, buffer(b).data});
     roots_.resize(static_cast<size_t>(plan.buffers));
   }

@@ -3,12 +3,11 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <cstdlib>
 #include <string>
-#include <string_view>
 #include <utility>
 
 #include "core/error.h"
+#include "core/verifies.h"
 #include "vm/encode/attention_program.h"
 #include "vm/encode/chunks_of_rows.h"
 #include "vm/encode/cube_program.h"
@@ -303,26 +302,9 @@ class Encoder {
   std::vector<Tiling>* tilings_;
 };
 
-}  // namespace
-
-std::atomic<bool>& verifies_programs() {
-  static std::atomic<bool> verifies = [] {
-    const char* text = std::getenv("DVM_VERIFY");
-    if (text != nullptr) return std::string_view(text) == "1";
-#ifdef NDEBUG
-    return false;
-#else
-    return true;
-#endif
-  }();
-  return verifies;
-}
-
-namespace {
-
 // What a Program names is the row of the target's table: tests may bring another.
 bool is_to_verify(const TargetTraits& target) {
-  return verifies_programs().load(std::memory_order_relaxed) &&
+  return core::verifies().load(std::memory_order_relaxed) &&
          find_target(target.id)->cores == target.cores;
 }
 

@@ -5,7 +5,6 @@
 //   emit    slots by liveness, flags, instructions into the arena                (emit.cpp)
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -91,11 +90,8 @@ struct PhaseTimes {
   int64_t bind = 0, tile = 0, emit = 0;
 };
 
-// Whether every Program that the encoder makes is verified, at some ten times the cost of making
-// it: in debug builds, and where DVM_VERIFY is set to 1 in the environment, as all tests do.
-std::atomic<bool>& verifies_programs();
-// So it is done. InternalError for what the verifier refuses. `own`: the operand in which each tile
-// has a place of its own, if there is one.
+// Verifies a Program that was just made, where core::verifies(). InternalError for what the
+// verifier refuses. `own`: the operand in which each tile has a place of its own, if there is one.
 void verify_if_asked(const Program& program, const TargetTraits& target, int own = -1);
 
 struct Tiling;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/error.h"
+#include "core/verifies.h"
 #include "vm/encode/cube_program.h"
 #include "vm/encode/emit.h"
 #include "vm/encode/encode_scratch.h"
@@ -120,7 +121,7 @@ class FollowedEncoder {
     if (follows_) compiled_.handed = {product.result, turns, product.handed};
     if (makes_) compiled_.made = {product.a, 1, product.made};
     compiled_.workspace_count = product.global_count - kernel_.operand_count();
-    if (verifies_programs().load(std::memory_order_relaxed)) {
+    if (core::verifies().load(std::memory_order_relaxed)) {
       verify_followers({.program = programs[0],
                         .globals = {},
                         .followers = followers,

@@ -37,7 +37,7 @@ class ProgramSketch {
   void begin_loop(int64_t steps);
   void end_loop();
 
-  // The Program, with its flags, at the start of `words`; verified where verifies_programs().
+  // The Program, with its flags, at the start of `words`; verified where core::verifies().
   // `own`: as of verify_if_asked().
   Program finish(std::span<uint64_t> words, int own = -1) const;
 

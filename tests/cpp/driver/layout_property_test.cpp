@@ -1,5 +1,5 @@
 // Arguments in random layouts, on every target, against the reference evaluator. What the encoder
-// makes of them is verified (vm::verifies_programs), so that a Program which would read outside its
+// makes of them is verified (core::verifies), so that a Program which would read outside its
 // operands fails even where the bytes there do no harm.
 //
 // DVM_LAYOUT_CASES in the environment is the number of cases for each target.

@@ -8,10 +8,10 @@
 #include <map>
 #include <memory>
 
+#include "core/verifies.h"
 #include "cpu/simd_level.h"
 #include "driver/execute_case.h"
 #include "driver/limit_generator.h"
-#include "vm/encode/encode.h"
 
 namespace dvm::driver {
 namespace {
@@ -80,9 +80,9 @@ uint64_t first_case() {
 
 class Limits : public testing::Test {
  protected:
-  Limits() { vm::verifies_programs() = true; }
+  Limits() { core::verifies() = true; }
   ~Limits() override {
-    vm::verifies_programs() = verified_;
+    core::verifies() = verified_;
     cpu::set_simd_level(level_);
   }
 
@@ -106,7 +106,7 @@ class Limits : public testing::Test {
   }
 
  private:
-  const bool verified_ = vm::verifies_programs();
+  const bool verified_ = core::verifies();
   const cpu::SimdLevel level_ = cpu::simd_level();
 };
 

@@ -13,6 +13,7 @@
 #include "core/graph_generator.h"
 #include "core/loop_generator.h"
 #include "core/module_generator.h"
+#include "core/verifies.h"
 #include "driver/compile.h"
 #include "driver/size_checks.h"
 #include "fuzz/exact_buffer.h"
@@ -20,7 +21,6 @@
 #include "runtime/compiled_graph.h"
 #include "runtime/execute/executor.h"
 #include "runtime/plan_generator.h"
-#include "vm/encode/encode.h"
 
 // Where AddressSanitizer is: what is beyond all memory is refused, as it is elsewhere.
 extern "C" const char* __asan_default_options();  // NOLINT: the name is the sanitizer's own
@@ -253,7 +253,7 @@ std::string generate(fuzz::Random& random) {
 
 int main(int argc, char** argv) {
   using namespace dvm;
-  vm::verifies_programs() = true;
+  core::verifies() = true;
   const fuzz::Reader reader = {"plan-run", generate, run_input};
   return fuzz::fuzz_main(argc, argv, {&reader, 1});
 }

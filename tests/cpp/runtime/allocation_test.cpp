@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "core/error.h"
+#include "core/verifies.h"
 #include "cpu/cpu_target.h"
 #include "runtime/execute/executor.h"
 
@@ -109,7 +110,7 @@ constexpr const char* kPlan =
     "b7 = host_alloc f32, [i3, i3]\ncall_into 0, [b6], [], [], [b7]\nfree b6\nret [b5, b7]\n}\n";
 
 TEST(Allocation, SteadyStateMakesNone) {
-  vm::verifies_programs() = false;  // which allocates
+  core::verifies() = false;  // which allocates
   const Plan plan = parse_plan(kPlan);
   const std::unique_ptr<vm::Target> target = cpu::make_cpu_target();
   FixedHost host;
