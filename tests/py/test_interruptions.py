@@ -175,7 +175,7 @@ def test_what_another_thread_raises_here_comes_at_once(function: Callable[[int],
 
         def interrupt() -> None:
             nonlocal set_at
-            time.sleep(0.1)  # by then the call is in its loop, on a busy machine too
+            time.sleep(0.03)
             set_at = time.monotonic()
             ctypes.pythonapi.PyThreadState_SetAsyncExc(
                 ctypes.c_ulong(thread), ctypes.py_object(StopError)
