@@ -123,11 +123,13 @@ class GraphFunction {
   void save(const std::string& path, core::SavedSettings settings) const {
     core::Module written = module_;
     if (options_.passes) {
-      if (!module_.is_graph() || runs_bodies(module_.main)) {
+      const bool adds = !options_.passes->entries().empty();
+      if (adds && (!module_.is_graph() || runs_bodies(module_.main))) {
         core::fail(core::ErrorCode::unsupported,
                    "a file does not have what passes make of loops, branches and functions");
       }
       written.main = driver::run_first(*options_.passes, std::move(written.main));
+      settings.off = options_.passes->off;
     }
     const py::gil_scoped_release released;
     core::save_graph(path, written, settings);
@@ -299,8 +301,13 @@ void bind_compiled_graph(py::module_& module) {
           [](const GraphFunction& f, const std::string& path, std::string target,
              std::string numerics, std::string precision, const Checks& checks,
              std::vector<std::string> inputs, std::vector<std::string> results) {
-            f.save(path, {std::move(target), std::move(numerics), std::move(precision),
-                          saved(checks), std::move(inputs), std::move(results)});
+            f.save(path, {std::move(target),
+                          std::move(numerics),
+                          std::move(precision),
+                          {},
+                          saved(checks),
+                          std::move(inputs),
+                          std::move(results)});
           },
           py::arg("path"), py::kw_only(), py::arg("target"), py::arg("numerics"),
           py::arg("precision"), py::arg("checks"), py::arg("inputs"), py::arg("results"))

@@ -100,8 +100,10 @@ py::tuple rewrite(const Graph& graph, const std::vector<Pattern>& patterns,
 class PythonPasses : public driver::AddedPasses {
  public:
   PythonPasses(const std::vector<std::pair<std::string, std::string>>& entries, py::function run,
-               py::object refused, std::vector<std::string> off)
-      : off_(std::move(off)), run_(std::move(run)), refused_(std::move(refused)) {
+               py::object refused, std::vector<std::string> steps_off, std::string behind)
+      : run_(std::move(run)), refused_(std::move(refused)) {
+    off = std::move(steps_off);
+    resumes_behind = std::move(behind);
     for (const auto& [name, after] : entries) entries_.push_back({name, after});
   }
   ~PythonPasses() override {
@@ -113,9 +115,6 @@ class PythonPasses : public driver::AddedPasses {
   PythonPasses& operator=(const PythonPasses&) = delete;
 
   std::span<const Entry> entries() const override { return entries_; }
-  bool switches_off(std::string_view pass) const override {
-    return std::find(off_.begin(), off_.end(), pass) != off_.end();
-  }
 
   void refused(const core::Error& error) const override {
     if (refused_.is_none()) return;
@@ -150,7 +149,6 @@ class PythonPasses : public driver::AddedPasses {
 
  private:
   std::vector<Entry> entries_;
-  std::vector<std::string> off_;
   py::function run_;
   py::object refused_;  // or None
 };
@@ -263,15 +261,15 @@ void bind_passes(py::module_& module) {
   py::class_<PythonPasses, std::shared_ptr<PythonPasses>>(
       module, "Passes", "Passes of Python's: names, what each comes behind, and what runs them.")
       .def(py::init<const std::vector<std::pair<std::string, std::string>>&, py::function,
-                    py::object, std::vector<std::string>>(),
+                    py::object, std::vector<std::string>, std::string>(),
            py::arg("entries"), py::arg("run"), py::arg("refused") = py::none(),
-           py::arg("off") = std::vector<std::string>{});
-  py::list passes;
-  for (const driver::GraphPass& pass : driver::graph_passes()) {
-    passes.append(
-        py::make_tuple(std::string(pass.name), pass.is_needed, std::string(pass.synopsis)));
+           py::arg("off") = std::vector<std::string>{}, py::arg("behind") = "");
+  py::list table;
+  for (const driver::Step& step : driver::steps()) {
+    table.append(py::make_tuple(std::string(step.name), std::string(driver::to_string(step.stage)),
+                                static_cast<int>(step.level), std::string(step.synopsis)));
   }
-  module.attr("graph_pass_table") = passes;
+  module.attr("pass_table") = table;
   py::list ops;
   for (const core::OpInfo& op : core::all_ops()) ops.append(std::string(op.name));
   module.attr("op_names") = ops;

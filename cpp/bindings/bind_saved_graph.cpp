@@ -54,10 +54,11 @@ py::tuple open_graph(const std::string& path, const std::string& name, bool chec
   for (const auto& [left, compare, right] : saved.settings.checks) {
     checks.append(py::make_tuple(left, compare, right));
   }
-  const auto& [target, numerics, precision, _, inputs, results] = saved.settings;
+  const auto& [target, numerics, precision, off, _, inputs, results] = saved.settings;
   py::dict settings(py::arg("target") = target, py::arg("numerics") = numerics,
-                    py::arg("precision") = precision, py::arg("checks") = checks,
-                    py::arg("inputs") = inputs, py::arg("results") = results);
+                    py::arg("precision") = precision, py::arg("off") = off,
+                    py::arg("checks") = checks, py::arg("inputs") = inputs,
+                    py::arg("results") = results);
   return py::make_tuple(std::move(settings), std::move(saved.module), std::move(constants),
                         std::move(sections));
 }

@@ -36,7 +36,9 @@ void GraphReport::add(const core::Module& module, const driver::Options& options
   const size_t passes = std::min(described.passes.size(), compilation.passes.size());
   for (size_t k = 0; k < passes; ++k) {
     const driver::PassRecord& pass = described.passes[k];
-    passes_.append(py::make_tuple(pass.name, compilation.passes[k].nanoseconds, pass.text));
+    passes_.append(py::make_tuple(pass.name, compilation.passes[k].nanoseconds, pass.text,
+                                  std::string(driver::to_string(pass.stage)), pass.matches,
+                                  pass.effects));
   }
 }
 

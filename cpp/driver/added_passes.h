@@ -1,5 +1,4 @@
-// Passes that users add to those of the list: what compile() asks of them, and what it does not
-// take from them.
+// What users make of the list of steps: passes that they add, and what they leave out.
 #pragma once
 
 #include <span>
@@ -19,13 +18,17 @@ class AddedPasses {
     std::string name;
     std::string after;  // a pass of the list; none: before all of them
   };
+  std::vector<std::string> off;  // steps that are left out, none of which is needed
+  // The step that the graph comes from behind of: what is up to it has been done. None: nothing.
+  std::string resumes_behind;
+
   virtual ~AddedPasses() = default;
-  virtual std::span<const Entry> entries() const = 0;
-  // Whether a pass of the list that is not needed is left out.
-  virtual bool switches_off(std::string_view pass) const = 0;
+  virtual std::span<const Entry> entries() const { return {}; }
   // Appends what it decided. Throws what its author's code throws.
-  virtual core::Graph run(size_t index, const core::Graph& graph,
-                          std::vector<core::Decision>& decisions) const = 0;
+  virtual core::Graph run(size_t /*index*/, const core::Graph& graph,
+                          std::vector<core::Decision>& /*decisions*/) const {
+    return graph;
+  }
   // Is told of the error that compile() is about to throw.
   virtual void refused(const core::Error& /*error*/) const {}
 };

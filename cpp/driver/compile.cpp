@@ -3,53 +3,20 @@
 #include <algorithm>
 #include <chrono>
 #include <iterator>
-#include <type_traits>
+#include <optional>
 #include <utility>
 
 #include "core/error.h"
 #include "core/graph/bodies.h"
 #include "core/graph/module.h"
-#include "core/passes/passes.h"
 #include "driver/added_passes.h"
 #include "driver/logs.h"
-#include "driver/lower.h"
 #include "driver/pipeline.h"
 #include "driver/size_checks.h"
-#include "vm/tile/kernel.h"
 
 namespace dvm::driver {
 
 namespace {
-
-bool always(const PassSettings&) { return true; }
-bool widens(const PassSettings& settings) { return !settings.halves.empty(); }
-bool copies_windows(const PassSettings& settings) { return !settings.reads_windows; }
-bool rounds(const PassSettings& settings) { return settings.precision != core::Precision::highest; }
-
-template <core::Graph (*kPass)(const core::Graph&)>
-core::Graph alike(const core::Graph& graph, const PassSettings&, std::vector<core::Decision>&) {
-  return kPass(graph);
-}
-core::Graph attention(const core::Graph& graph, const PassSettings& settings,
-                      std::vector<core::Decision>& decisions) {
-  return core::pass_attention(graph, settings.halves, decisions);
-}
-core::Graph widen_half(const core::Graph& graph, const PassSettings& settings,
-                       std::vector<core::Decision>&) {
-  return core::pass_widen_half(graph, settings.halves);
-}
-core::Graph precision(const core::Graph& graph, const PassSettings& settings,
-                      std::vector<core::Decision>&) {
-  return core::pass_precision(graph, settings.precision);
-}
-
-constexpr bool needed = true, optional = false;
-constexpr GraphPass kGraphPasses[] = {
-#define DVM_PASS(name, run, applies, is_needed, synopsis) \
-  {#name, run, applies, is_needed, synopsis},
-#include "driver/passes.def"
-#undef DVM_PASS
-};
 
 class Pipeline {
  public:
@@ -74,7 +41,7 @@ class Pipeline {
     std::vector<runtime::Plan> functions;
     for (size_t k = 0; k < module.functions.size(); ++k) {
       Pipeline of(options, records, {}, &names, true);
-      functions.push_back(of.make_plan(core::pass_stored_dims(module.functions[k].graph), 0));
+      functions.push_back(of.make_plan(module.functions[k].graph, 0));
       signatures.push_back({names.functions[k], names.gives[k]});
       std::ranges::move(of.decisions_, std::back_inserter(whole.decisions_));
       std::ranges::move(of.passes_, std::back_inserter(whole.passes_));
@@ -86,6 +53,52 @@ class Pipeline {
     return whole.finish(std::move(plan));
   }
 
+  // What there is behind that step; else all of them run.
+  Build build(core::Graph graph, size_t own_arguments, const Step* last = nullptr) {
+    Build build{std::move(graph)};
+    std::vector<core::Decision> decisions;
+    const vm::TargetTraits& target = traits_of(options_.target);
+    const StepSettings settings{.halves = widened_halves(options_),
+                                .precision = options_.precision,
+                                .reads_windows = target.streams,
+                                .is_body = is_body_,
+                                .limits = region_limits(target),
+                                .lower = {.own_arguments = own_arguments,
+                                          .dense_results = options_.dense_results && !is_body_,
+                                          .reshapes_are_views = options_.reshapes_are_views,
+                                          .checks = checks_,
+                                          .module = module_},
+                                .compile_body = [this](const core::Node& owner, size_t index) {
+                                  const bool loops = owner.op == core::Op::loop;
+                                  return Pipeline(options_, records_, {}, module_, true)
+                                      .make_plan(*owner.attrs.bodies[index],
+                                                 loops ? 1 + core::carried_of(owner) : 0);
+                                }};
+    // Bodies are compiled from the beginning, whatever was done with the Graph around them.
+    const std::string_view done =
+        options_.passes && !is_body_ ? options_.passes->resumes_behind : std::string_view();
+    bool is_done = !done.empty();
+    if (!is_done) run_added({}, Stage::prepare, build.graph, decisions);
+    for (const Step& step : steps()) {
+      if (!is_done && step.applies(settings) && !is_off(step)) {
+        recorded(std::string(step.name), step.stage, build, decisions,
+                 [&] { step.run(build, settings, decisions); });
+        if (options_.verify) verify(build, step.stage, is_whole());
+      }
+      is_done &= step.name != done;
+      if (&step == last) break;
+      if (!is_done && step.makes_graph()) {
+        run_added(step.name, step.stage, build.graph, decisions);
+      }
+    }
+    if (records_) {
+      std::ranges::move(decisions, std::back_inserter(decisions_));
+    } else {
+      for (const core::Decision& decision : decisions) log_decision(decision);
+    }
+    return build;
+  }
+
  private:
   Compilation finish(runtime::Plan plan) {
     if (options_.verify) runtime::verify(plan);
@@ -94,58 +107,28 @@ class Pipeline {
   }
 
   runtime::Plan make_plan(core::Graph graph, size_t own_arguments) {
-    std::vector<core::Decision> decisions;
-    const PassSettings settings{widened_halves(options_), options_.precision,
-                                traits_of(options_.target).streams};
-    run_added({}, graph, decisions);
-    for (const GraphPass& pass : kGraphPasses) {
-      if (pass.applies(settings) && !is_off(pass)) {
-        graph = timed(pass.name, [&] { return pass.run(graph, settings, decisions); });
-        if (options_.verify) is_body_ || module_ ? core::verify_nodes(graph) : core::verify(graph);
-      }
-      run_added(pass.name, graph, decisions);
-    }
-    fuser::Fusion fusion = timed(
-        "fuse", [&] { return fuser::fuse(graph, region_limits(traits_of(options_.target))); });
-    if (options_.verify) {
-      for (const fuser::FusedRegion& fused : fusion.regions) core::verify(fused.region.body);
-    }
-    std::ranges::move(fusion.decisions, std::back_inserter(decisions));
-    if (records_) {
-      std::ranges::move(decisions, std::back_inserter(decisions_));
-    } else {
-      for (const core::Decision& decision : decisions) log_decision(decision);
-    }
-    const CompileBody compile_body = [&](const core::Node& owner, size_t index) {
-      const bool loops = owner.op == core::Op::loop;
-      return Pipeline(options_, records_, {}, module_, true)
-          .make_plan(core::pass_stored_dims(*owner.attrs.bodies[index]),
-                     loops ? 1 + core::carried_of(owner) : 0);
-    };
-    const LowerOptions to{.own_arguments = own_arguments,
-                          .dense_results = options_.dense_results && !is_body_,
-                          .reshapes_are_views = options_.reshapes_are_views,
-                          .checks = checks_,
-                          .module = module_};
-    return timed("plan", [&] { return lower(graph, std::move(fusion), compile_body, to); });
+    return std::move(build(std::move(graph), own_arguments).plan);
   }
 
-  bool is_off(const GraphPass& pass) const {
-    return options_.passes && !pass.is_needed && options_.passes->switches_off(pass.name);
+  bool is_whole() const { return !is_body_ && module_ == nullptr; }
+  bool is_off(const Step& step) const {
+    return options_.passes &&
+           std::ranges::find(options_.passes->off, step.name) != options_.passes->off.end();
   }
 
   // Runs what users want behind this pass of the list. That is verified in any case.
-  void run_added(std::string_view after, core::Graph& graph,
+  void run_added(std::string_view after, Stage stage, core::Graph& graph,
                  std::vector<core::Decision>& decisions) {
     if (!options_.passes) return;
     const std::span<const AddedPasses::Entry> entries = options_.passes->entries();
     for (size_t k = 0; k < entries.size(); ++k) {
       if (entries[k].after != after) continue;
       try {
-        core::Graph made =
-            timed(entries[k].name, [&] { return options_.passes->run(k, graph, decisions); });
-        check_added(entries[k].name, graph, made, !is_body_ && module_ == nullptr);
-        graph = std::move(made);
+        Build made{graph};
+        recorded(entries[k].name, stage, made, decisions,
+                 [&] { made.graph = options_.passes->run(k, graph, decisions); });
+        check_added(entries[k].name, graph, made.graph, is_whole());
+        graph = std::move(made.graph);
       } catch (const core::Error& error) {
         options_.passes->refused(error);
         throw;
@@ -153,20 +136,30 @@ class Pipeline {
     }
   }
 
-  // Runs one pass and records what it took and made. Texts are made outside of the clock.
+  // Runs a step and records what it took and made. All but the step is done outside of the clock.
   template <typename Run>
-  std::invoke_result_t<Run> timed(std::string_view name, Run run) {
+  void recorded(std::string name, Stage stage, const Build& build,
+                const std::vector<core::Decision>& decisions, Run run) {
+    const bool has_text = records_ || log_enabled(LogTopic::passes);
+    const bool counts = records_ || log_enabled(LogTopic::perf);
+    const size_t decided = decisions.size();
+    std::optional<core::Graph> before;
+    if (counts) before = build.graph;
     const auto begin = std::chrono::steady_clock::now();
-    auto made = run();
+    run();
     const auto end = std::chrono::steady_clock::now();
-    PassRecord record{std::string(name), std::chrono::nanoseconds(end - begin).count(), {}};
-    if (records_ || log_enabled(LogTopic::passes)) record.text = print(made);
+    PassRecord record{.stage = stage,
+                      .name = std::move(name),
+                      .nanoseconds = std::chrono::nanoseconds(end - begin).count()};
+    if (has_text) record.text = print(build, stage);
+    if (counts) {
+      count_changes(record, *before, build.graph, std::span(decisions).subspan(decided));
+    }
     if (!records_) {
       log_pass(record);
       record.text = {};
     }
     passes_.push_back(std::move(record));
-    return made;
   }
 
   const Options& options_;
@@ -179,48 +172,8 @@ class Pipeline {
 
 }  // namespace
 
-std::span<const GraphPass> graph_passes() { return kGraphPasses; }
-
-const vm::TargetTraits& traits_of(std::string_view name) {
-  const vm::TargetTraits* traits = vm::find_target(name);
-  if (!traits) {
-    core::fail(core::ErrorCode::unknown_target, "no target is named '" + std::string(name) + "'");
-  }
-  return *traits;
-}
-
-core::DTypeSet widened_halves(const Options& options) {
-  const vm::TargetTraits& traits = traits_of(options.target);
-  if (options.numerics == Numerics::strict) return {};
-  return core::kHalves.without(traits.native_halves);
-}
-
-fuser::Limits region_limits(const vm::TargetTraits& target) {
-  // A factor that is made for a tile is read where it lies.
-  return {.region = core::kRegionBudget, .factors = target.streams};
-}
-
-std::string print(const fuser::Fusion& fusion) {
-  std::string text;
-  for (const fuser::Unit& unit : fusion.order) {
-    if (unit.region < 0) {
-      text += "%" + std::to_string(unit.node) + "\n";
-      continue;
-    }
-    const fuser::FusedRegion& fused = fusion.regions[static_cast<size_t>(unit.region)];
-    auto list = [](const std::vector<core::Value>& values) {
-      std::string names;
-      for (core::Value v : values) names += (names.empty() ? "%" : ", %") + std::to_string(v);
-      return names;
-    };
-    text += fused.region.name + "(" + list(fused.inputs) +
-            (fused.scalars.empty() ? "" : "; " + list(fused.scalars)) + ") -> " +
-            list(fused.outputs) + " = " + core::print(fused.region.body);
-  }
-  for (const core::Decision& decision : fusion.decisions) {
-    text += "# " + decision.what + ": " + decision.verdict + ", " + decision.rule + "\n";
-  }
-  return text;
+Build build_until(const core::Graph& graph, const Options& options, const Step& last) {
+  return Pipeline(options, true, {}).build(graph, 0, &last);
 }
 
 Compilation compile(const core::Graph& graph, const Options& options,

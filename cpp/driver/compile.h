@@ -32,10 +32,18 @@ struct Options {
   bool verify = core::verifies();  // run the verifiers between passes
 };
 
+enum class Stage : uint8_t { prepare, optimise, partition, build };
+std::string_view to_string(Stage stage);
+
+// A step of the list, or what users added to it.
 struct PassRecord {
+  Stage stage;
   std::string name;
   int64_t nanoseconds;
-  std::string text;  // what the pass produced; of describe() alone
+  // Of describe() alone: places where it found what it looks for, those it changed, and what it
+  // made.
+  int64_t matches = 0, effects = 0;
+  std::string text = {};
 };
 
 struct Compilation {
@@ -51,10 +59,11 @@ Compilation describe(const core::Module& module, const Options& options);
 // The targets, by name of targets.def; created once per process. Throws UnsupportedError.
 vm::Target& target(std::string_view name);
 
-// One pass on a text form, for golden tests, tools and notebooks: `pass` is a name of pass_names().
+// One step on a text form, for golden tests, tools and notebooks: `pass` is a name of pass_names().
 // Graph passes: graph text -> graph text; "fuse": graph -> regions; "plan": graph -> plan;
 // "tile"/"encode" (options: target and concrete sizes): graph -> tiling / bytecode of each region.
-// What users added runs in its places before fuse, tile and encode.
+// "..NAME" is what all steps up to that one make of a graph. What users added runs in its places
+// before those, plan, tile and encode.
 std::string run_pass(std::string_view pass, std::string_view options, std::string_view input,
                      std::shared_ptr<const AddedPasses> added = nullptr);
 std::vector<std::string> pass_names();

@@ -51,15 +51,15 @@ void enable_logs(const std::vector<std::string>& topics) {
 void set_log_sink(LogSink sink) { embedder() = std::move(sink); }
 
 void log_pass(const PassRecord& pass) {
+  const std::string name = std::string(to_string(pass.stage)) + " " + pass.name;
   if (log_enabled(LogTopic::perf)) {
     // In tenths of a microsecond, rounded.
     const int64_t tenths = (pass.nanoseconds + 50) / 100;
-    emit(LogTopic::perf, pass.name + ": " + std::to_string(tenths / 10) + "." +
-                             std::to_string(tenths % 10) + " us");
+    emit(LogTopic::perf, name + ": " + std::to_string(tenths / 10) + "." +
+                             std::to_string(tenths % 10) + " us, " + std::to_string(pass.effects) +
+                             " of " + std::to_string(pass.matches) + " changed");
   }
-  if (log_enabled(LogTopic::passes)) {
-    emit(LogTopic::passes, pass.name + ":\n" + pass.text);
-  }
+  if (log_enabled(LogTopic::passes)) emit(LogTopic::passes, name + ":\n" + pass.text);
 }
 
 void log_decision(const core::Decision& decision) {

@@ -13,9 +13,9 @@ namespace dvm::driver {
 
 // DVM_LOG_TOPIC(name, what it prints)
 #define DVM_LOG_TOPICS(DVM_LOG_TOPIC)                               \
-  DVM_LOG_TOPIC(passes, "what each pass of the compiler made")      \
+  DVM_LOG_TOPIC(passes, "what each step of the compiler made")      \
   DVM_LOG_TOPIC(fusion, "why operations share a Region, or do not") \
-  DVM_LOG_TOPIC(perf, "how long each pass took")
+  DVM_LOG_TOPIC(perf, "how long each step took, and how much it changed")
 
 enum class LogTopic : uint8_t {
 #define DVM_LOG_TOPIC(name, synopsis) name,

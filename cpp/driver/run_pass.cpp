@@ -7,7 +7,6 @@
 #include "driver/added_passes.h"
 #include "driver/compile.h"
 #include "driver/dense_call.h"
-#include "driver/lower.h"
 #include "driver/pipeline.h"
 #include "vm/encode/encode.h"
 #include "vm/tile/tiler.h"
@@ -116,31 +115,44 @@ std::string each_region(const core::Graph& graph, const PassOptions& options, De
   return text;
 }
 
+// Whether or not it applies.
+std::string alone(const Step& step, const core::Graph& graph, const Options& options) {
+  Build build{graph};
+  std::vector<core::Decision> decisions;
+  const StepSettings settings{.halves = core::kHalves,
+                              .precision = options.precision,
+                              .reads_windows = false,
+                              .is_body = true,
+                              .limits = region_limits(traits_of(options.target))};
+  step.run(build, settings, decisions);
+  std::string text = print(build, step.stage);
+  if (!step.makes_graph()) return text;
+  for (const core::Decision& decision : decisions) {
+    text += "# " + decision.what + ": " + decision.verdict + ", " + decision.rule + "\n";
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string run_pass(std::string_view pass, std::string_view options_text, std::string_view input,
                      std::shared_ptr<const AddedPasses> added) {
   PassOptions options(options_text);
-  core::Graph graph = core::parse_graph(input);
-  for (const GraphPass& known : graph_passes()) {
-    if (known.name != pass) continue;
-    std::vector<core::Decision> decisions;
-    const PassSettings settings{core::kHalves, options.options.precision, false};
-    std::string text = core::print(known.run(graph, settings, decisions));
-    for (const core::Decision& decision : decisions) {
-      text += "# " + decision.what + ": " + decision.verdict + ", " + decision.rule + "\n";
-    }
-    return text;
-  }
-  if (pass == "fuse" && added) graph = run_first(*added, graph);
+  const core::Graph graph = core::parse_graph(input);
   options.options.passes = std::move(added);
-  if (pass == "fuse")
-    return print(fuser::fuse(graph, region_limits(traits_of(options.options.target))));
+  const bool is_prefix = pass.starts_with("..");
+  const std::string_view name = is_prefix ? pass.substr(2) : pass;
+  for (const Step& step : steps()) {
+    if (step.name != name) continue;
+    if (is_prefix) return print(build_until(graph, options.options, step), step.stage);
+    if (step.stage == Stage::build) break;
+    return alone(step, graph, options.options);
+  }
   if (pass == "plan") return runtime::print(compile(graph, options.options).graph.plan());
   if (pass == "tile") return each_region(graph, options, describe_tiles);
   if (pass == "encode") return each_region(graph, options, describe_programs);
   std::string names;
-  for (const std::string& name : pass_names()) names += (names.empty() ? "" : ", ") + name;
+  for (const std::string& known : pass_names()) names += (names.empty() ? "" : ", ") + known;
   core::fail(core::ErrorCode::unsupported,
              "no pass is named '" + std::string(pass) + "'; there are " + names);
 }
@@ -173,8 +185,8 @@ core::Decision explain_pair(std::string_view graph, std::string_view target, cor
 
 std::vector<std::string> pass_names() {
   std::vector<std::string> names;
-  for (const GraphPass& pass : graph_passes()) names.emplace_back(pass.name);
-  for (const char* name : {"fuse", "plan", "tile", "encode"}) names.emplace_back(name);
+  for (const Step& step : steps()) names.emplace_back(step.name);
+  for (const char* name : {"tile", "encode"}) names.emplace_back(name);
   return names;
 }
 

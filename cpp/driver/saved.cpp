@@ -1,15 +1,35 @@
 #include "driver/saved.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "core/dims/compare_text.h"
 #include "core/error.h"
+#include "driver/added_passes.h"
 #include "driver/pipeline.h"
 #include "runtime/plain_host.h"
 
 namespace dvm::driver {
 
-Options options_of(std::string_view target, std::string_view numerics, std::string_view precision) {
+namespace {
+
+std::shared_ptr<const AddedPasses> without(const std::vector<std::string>& off) {
+  for (const std::string& name : off) {
+    const auto may_be_off = [&](const Step& step) {
+      return step.name == name && step.level != Level::needed;
+    };
+    if (std::ranges::any_of(steps(), may_be_off)) continue;
+    core::fail(core::ErrorCode::unknown_name, "no step '" + name + "' may be left out");
+  }
+  auto passes = std::make_shared<AddedPasses>();
+  passes->off = off;
+  return passes;
+}
+
+}  // namespace
+
+Options options_of(std::string_view target, std::string_view numerics, std::string_view precision,
+                   const std::vector<std::string>& off) {
   Options options;
   options.target = traits_of(target).name;
   if (numerics != "default" && numerics != "strict") {
@@ -23,6 +43,7 @@ Options options_of(std::string_view target, std::string_view numerics, std::stri
                "precision is '" + std::string(precision) + "'; there are highest, high, medium");
   }
   options.precision = *known;
+  if (!off.empty()) options.passes = without(off);
   return options;
 }
 
@@ -46,7 +67,8 @@ LoadedGraph load(const std::string& path, std::string_view target) {
   }
   if (!target.empty()) saved.settings.target = target;
   const core::SavedSettings& settings = saved.settings;
-  const Options options = options_of(settings.target, settings.numerics, settings.precision);
+  const Options options =
+      options_of(settings.target, settings.numerics, settings.precision, settings.off);
   runtime::CompiledGraph compiled =
       compile(saved.module, options, checks_of(graph, settings.checks)).graph;
   return {std::move(saved.settings), std::move(compiled)};

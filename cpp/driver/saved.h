@@ -10,7 +10,9 @@
 namespace dvm::driver {
 
 // By the words that users and files have for them. Throws UnsupportedError for others.
-Options options_of(std::string_view target, std::string_view numerics, std::string_view precision);
+// off: steps of the compiler that are left out.
+Options options_of(std::string_view target, std::string_view numerics, std::string_view precision,
+                   const std::vector<std::string>& off = {});
 
 // Throws FormatError for an expression or a comparison that is none.
 std::vector<SizeCheck> checks_of(const core::Graph& graph,

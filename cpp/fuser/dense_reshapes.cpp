@@ -40,7 +40,8 @@ bool keeps_rows(const core::Graph& graph, const core::Node& slice) {
 
 }  // namespace
 
-core::Graph pass_dense_reshapes(const core::Graph& graph) {
+core::Graph pass_dense_reshapes(core::Graph graph) {
+  if (!core::has(graph, Op::reshape)) return graph;
   std::vector<char> dense(static_cast<size_t>(graph.size()), 1);
   core::Rewriter rewriter(graph);
   for (Value v = 0; v < graph.size(); ++v) {

@@ -61,6 +61,6 @@ core::Decision explain_pair(const core::Graph& graph, const Limits& limits, core
 // Regions leave dense arrays behind, but transposes and most slices do not: what they give a
 // reshape that does more than split axes is copied by a broadcast to its own shape first. Run
 // before fuse().
-core::Graph pass_dense_reshapes(const core::Graph& graph);
+core::Graph pass_dense_reshapes(core::Graph graph);
 
 }  // namespace dvm::fuser

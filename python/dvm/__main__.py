@@ -245,6 +245,7 @@ def run_show(options: argparse.Namespace) -> str:
     settings, _, constants, sections = opened
     graph = graphs.compiled_of(opened)
     lines = [f"{key:12} {settings[key]}" for key in ("target", "numerics", "precision")]
+    lines += [f"{'off':12} {step}" for step in settings["off"]]
     lines += [f"{'input':12} {name}  {type_}" for name, type_ in graph.arguments.items()]
     lines += [f"{'result':12} {name}  {type_}" for name, type_ in graph.results.items()]
     names = ["", "", *constants]

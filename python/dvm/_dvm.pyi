@@ -113,7 +113,7 @@ class PathRecord(TypedDict):
     opaque_calls: list[OpaqueRecord]
     cuts: list[list[CutRecord]]  # for each graph, the steps since the one before
     decisions: list[DecisionRecord]
-    passes: list[tuple[str, int, str]]  # name, nanoseconds, text
+    passes: list[tuple[str, int, str, str, int, int]]  # as dvm.graphs.Step has them
 
 class MissRecord(TypedDict):
     step: str
@@ -340,10 +340,11 @@ class Passes:
         run: Callable[[int, Graph], Any],
         refused: Callable[[str], None] | None = ...,
         off: Sequence[str] = ...,
+        behind: str = ...,
     ) -> None: ...
 
 op_names: list[str]  # of all ops of graphs
-graph_pass_table: list[tuple[str, bool, str]]  # name, whether it is needed, synopsis
+pass_table: list[tuple[str, str, int, str]]  # as dvm.passes.StepOfList has them
 
 class Module:
     """Functions, data types, and a graph that uses them."""

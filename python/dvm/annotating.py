@@ -31,6 +31,7 @@ class Annotation:
     writes: frozenset[str] = frozenset()
     never: bool = False
     constant: frozenset[str] = frozenset()
+    op: Callable[..., Any] | None = None
 
 
 NOTHING = Annotation()
@@ -54,6 +55,7 @@ def annotate(
     writes: Iterable[str] | None = ...,
     never: bool | None = ...,
     constant: Iterable[str] | None = ...,
+    op: Callable[..., Any] | None = ...,
 ) -> F: ...
 @overload
 def annotate(
@@ -66,6 +68,7 @@ def annotate(
     writes: Iterable[str] | None = ...,
     never: bool | None = ...,
     constant: Iterable[str] | None = ...,
+    op: Callable[..., Any] | None = ...,
 ) -> Callable[[F], F]: ...
 def annotate(
     function: Any = None,
@@ -77,6 +80,7 @@ def annotate(
     writes: Iterable[str] | None = None,
     never: bool | None = None,
     constant: Iterable[str] | None = None,
+    op: Callable[..., Any] | None = None,
 ) -> Any:
     """Vouch for properties of a function or a class; also as a decorator.
 
@@ -104,6 +108,10 @@ def annotate(
         constant: of a class: names of attributes that no instance ever rebinds once it was seen.
             Their numbers and strings become part of the path, which is then the path of that
             instance alone.
+        op: what it computes, as a function of the same parameters in operators and
+            `dvm.passes.ops`, which is called with values of the graph and gives one. Such a
+            function is not followed, changes nothing and makes a new array; what the op makes takes
+            the place of a call.
 
     Raises:
         CaptureError: for what cannot be annotated so; the message says why.
@@ -116,6 +124,7 @@ def annotate(
         "writes": None if writes is None else frozenset(_names(writes)),
         "never": never,
         "constant": None if constant is None else frozenset(_names(constant)),
+        "op": op,
     }
     changes = {name: value for name, value in given.items() if value is not None}
     if isinstance(function, str | types.ModuleType):
@@ -158,7 +167,7 @@ def is_packaged(thing: Any) -> bool:
 def annotated_leaves() -> list[Any]:
     """Return the functions that the recorder must not enter."""
     known = [*_annotations.items(), *_of_own_equality.values()]
-    return [function for function, each in known if each.leaf or each.never]
+    return [function for function, each in known if each.leaf or each.never or each.op]
 
 
 def leaf_packages() -> list[str]:
@@ -213,6 +222,10 @@ def _contradiction(function: Any, wanted: Annotation) -> str:
         return f"{name} is no class, so it has no constant attributes"
     if unknown := wanted.writes - _parameters(function):
         return f"{name} has no parameter {', '.join(sorted(unknown))} that it could write into"
+    if wanted.op is not None and not callable(wanted.op):
+        return f"the op of {name} is no function"
+    if wanted.op is not None and (wanted.writes or wanted.never):
+        return f"{name} cannot be an op of the graph and write into arrays, or be never compiled"
     if wanted.never and (wanted.pure or wanted.leaf):
         return f"{name} cannot be never a part of a path and one opaque call of it"
     return ""

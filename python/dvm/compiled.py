@@ -86,6 +86,8 @@ def _fallback_reasons(self: _dvm.Compiled[..., Any]) -> list[str]:
 def _inspect(self: _dvm.Compiled[..., Any], stage: str, *args: Any, **kwargs: Any) -> str:
     """Return a stage of compilation as text: "graph", "fused", "tiles" or "bytecode".
 
+    Or what there is behind a step that `dvm.passes.steps()` lists, such as "cse".
+
     With arguments the function is called with them, and the path they take is shown, at their
     sizes. Without, every compiled path is shown; tiles and bytecode at the sizes of its capture.
 

@@ -4,10 +4,28 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from dvm import _dvm, errors
 from dvm.compiling import Options
+
+
+class Step(NamedTuple):
+    """A step of the compiler, a pass of the user's among them.
+
+    name, stage: as `dvm.passes.steps()` has them.
+    nanoseconds: what it took.
+    text: what it made: a graph, kernels or a plan.
+    matches, effects: at how many places it found what it looks for, and how many of these it
+        changed; places are nodes of the graph where it tells of no others.
+    """
+
+    name: str
+    nanoseconds: int
+    text: str
+    stage: str
+    matches: int
+    effects: int
 
 
 class CompiledGraph:
@@ -86,7 +104,8 @@ class CompiledGraph:
         inputs, results: names for the command line, one each; those of the file it was loaded from
             when None, or x0, x1 ... and y0, y1 ...
 
-        The file has what passes made of the graph, and is loaded without them.
+        The file has what passes made of the graph, and is loaded without them; and which of dvm's
+        are switched off.
 
         The same graph gives the same bytes. A file that is there is replaced once all is written.
         Functions that the graph calls are not saved: whoever loads it gives them.
@@ -136,6 +155,35 @@ class CompiledGraph:
     def target(self) -> str:
         """What it runs on."""
         return self._compiled.target
+
+    @property
+    def steps(self) -> list[Step]:
+        """What each step of the compiler took, found and made of the graph, in their order.
+
+        The passes are run once more for that.
+        """
+        return [Step(*made) for made in self._compiled.describe()["passes"]]
+
+    def behind(self, step: str) -> str:
+        """The text of what there is behind a step, to be looked at, or edited and `resumed`.
+
+        Raises UnsupportedError for one that the graph does not go through.
+        """
+        texts = {made.name: made.text for made in self.steps}
+        if step not in texts:
+            raise errors.unknown("unknown_name", "step", step, texts)
+        return texts[step]
+
+    def resumed(self, step: str, graph: str) -> CompiledGraph:
+        """Return what the compiler makes of a graph that it goes on with behind a step.
+
+        All else is as it is here: target, constants, functions, and the passes that come later.
+        """
+        given = {key: value for key, value in self._given.items() if key not in ("graph", "passes")}
+        passes = [*(self._passes or ()), f"{step}:resume"]
+        made = CompiledGraph(graph, target=self.target, passes=passes, **given)
+        made._names = self._names
+        return made
 
     def native(self, target: str) -> _dvm.CompiledGraph:
         """Its native half, or that of the same graph for another target."""
@@ -194,6 +242,7 @@ def compiled_of(
 ) -> CompiledGraph:
     """Return what `open_graph` gave, compiled: as `load` does."""
     settings, graph, constants, _ = opened
+    switches = [f"{step}:off" for step in settings["off"]]
     loaded = CompiledGraph(
         graph,
         target=settings["target"] if target is None else target,
@@ -203,7 +252,7 @@ def compiled_of(
         functions=functions,
         constants=constants,
         types=types,
-        passes=passes,
+        passes=[*switches, *(passes or ())] if switches else passes,
     )
     loaded._names = settings["inputs"], settings["results"]
     return loaded

@@ -492,6 +492,7 @@ ANNOTATED_FRESH_BUT_SHARES = Row(
     "{} is annotated fresh, but its result is memory of an argument", PROMISES
 )
 ANNOTATED_NEVER = Row("{} is annotated never to be part of a path", PROMISES)
+ANNOTATED_OP = Row("a call of {}, whose annotated op {}", PROMISES)
 ANNOTATED_NOT_PURE = Row("a call of {}, which is not annotated pure", PROMISES)
 OWN_PART = "compile what comes before and after it as functions of their own"
 PACKAGE_METHOD = Row("a call of {}, which may change its object", OWN_PART)

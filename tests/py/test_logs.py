@@ -125,7 +125,7 @@ def test_the_environment_variable_prints_to_stderr() -> None:
     done = run("captures, perf")
     assert done.returncode == 0
     assert "[dvm.captures] " in done.stderr
-    assert "[dvm.perf] fuse: " in done.stderr
+    assert "[dvm.perf] partition fuse: " in done.stderr
     assert not done.stdout
     assert not run("").stderr
 

@@ -136,6 +136,7 @@ class Reader {
     settings.target = line("target");
     settings.numerics = line("numerics");
     settings.precision = line("precision");
+    while (lexer.take_word("off")) settings.off.push_back(lexer.quoted());
     while (lexer.take_word("check")) {
       SavedCheck& check = settings.checks.emplace_back();
       check.left = lexer.quoted();

@@ -63,6 +63,7 @@ std::string settings_text(const SavedSettings& settings) {
   line("target", settings.target);
   line("numerics", settings.numerics);
   line("precision", settings.precision);
+  for (const std::string& step : settings.off) line("off", step);
   for (const auto& [left, compare, right] : settings.checks) {
     line("check", left);
     text.insert(text.size() - 1, " " + compare + " " + quote(right));

@@ -4,7 +4,8 @@
 //   header    magic, version, how elements lie, its length, count of sections, SHA-256 of all that
 //             and the table
 //   table     of each section: what it is, where it lies, how long it is, its SHA-256
-//   settings  a text: target, numerics, precision, checks, names of inputs and results
+//   settings  a text: target, numerics, precision, which steps of the compiler are left out,
+//             checks, names of inputs and results
 //   graph     the text of the Graph, or of the Module that it stands in, which is what counts;
 //             sources are named without their folders
 //   elements  of each constant that has a name, in the Graph's order: without gaps, its axes in the
@@ -49,6 +50,7 @@ struct SavedCheck {
 
 struct SavedSettings {
   std::string target = "cpu", numerics = "default", precision = "highest";
+  std::vector<std::string> off = {};    // steps of the compiler that are left out
   std::vector<SavedCheck> checks = {};  // a call is given up where one does not hold
   // As many as Graph::inputs() and outputs, no two of one list the same.
   std::vector<std::string> inputs, results;

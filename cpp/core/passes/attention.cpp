@@ -270,7 +270,8 @@ class Rewriting {
 
 }  // namespace
 
-Graph pass_attention(const Graph& graph, DTypeSet halves, std::vector<Decision>& decisions) {
+Graph pass_attention(Graph graph, DTypeSet halves, std::vector<Decision>& decisions) {
+  if (!has(graph, Op::matmul)) return graph;
   return Rewriting(graph, halves, decisions).run();
 }
 

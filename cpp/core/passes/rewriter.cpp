@@ -1,8 +1,14 @@
 // What the passes share: copying a Graph node by node under a renaming of its values, and whose
 // memory the program may write to.
+#include <algorithm>
+
 #include "core/passes/passes.h"
 
 namespace dvm::core {
+
+bool has(const Graph& graph, Op op) {
+  return std::ranges::any_of(graph.nodes(), [op](const Node& node) { return node.op == op; });
+}
 
 std::vector<char> written_memory(const Graph& graph) {
   std::vector<char> written(static_cast<size_t>(graph.size()), 0);

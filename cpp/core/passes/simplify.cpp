@@ -1,12 +1,11 @@
-// One forward walk: operands are simple before the nodes that read them, and what a rule makes is
-// simplified in its turn. Rules are rows of simplify.def; here is how they match, and what is no
-// pattern: constants, casts of casts and views of views.
+// Rules are rows of simplify.def; here is how they match, and what is no pattern: constants, casts
+// of casts and views of views.
 #include <algorithm>
 #include <limits>
 #include <map>
 
 #include "core/graph/infer.h"
-#include "core/passes/passes.h"
+#include "core/passes/node_walk.h"
 #include "core/passes/simplify_rules.h"
 
 namespace dvm::core {
@@ -45,20 +44,12 @@ bool holds_all(DType from, DType to) {
 
 class Simplifier {
  public:
-  explicit Simplifier(const Graph& from)
-      : from_(from), rewriter_(from), graph_(rewriter_.graph()) {}
+  explicit Simplifier(const Graph& from) : walk_(from, "simplify"), graph_(walk_.graph()) {}
 
   Graph run() {
-    const std::vector<char> looked = looked_at(from_);
-    for (Value v = 0; v < from_.size(); ++v) {
-      const int made = graph_.size();
-      const Node node = rewriter_.mapped(from_.node(v));
-      const Value value = emit(node);
-      const bool is_new = value >= made;
-      rewriter_.set_next(is_new || !looked[static_cast<size_t>(v)] ? value : graph_.append(node));
-    }
-    return rewriter_.finish();
+    return walk_.run([this](const Node& node) { return simpler(node); });
   }
+  const WalkCounts& counts() const { return walk_.counts(); }
 
  private:
   struct Match {
@@ -66,57 +57,55 @@ class Simplifier {
     Scalar power;
   };
 
-  // The value of the node in the new graph: one that is there already, or a new one.
-  Value emit(const Node& node) {
+  std::optional<Value> simpler(const Node& node) {
     switch (op_class(node.op)) {
       case OpClass::elementwise:
-        return emit_elementwise(node);
+        return simpler_elementwise(node);
       case OpClass::broadcast:
         if (const Node& inner = operand(node); inner.op == Op::broadcast && covers(inner, node)) {
-          return emit_over(inner.inputs[0], node);
+          return over(inner.inputs[0], node);
         }
         break;
       case OpClass::view:
-        return emit_view(node);
+        return simpler_view(node);
       default:
         break;
     }
-    return graph_.append(node);
+    return std::nullopt;
   }
 
-  Value emit_elementwise(const Node& node) {
+  std::optional<Value> simpler_elementwise(const Node& node) {
     if (const auto constant = folded(node)) return spread(*constant, node.type, node.loc);
-    if (node.op == Op::cast) return emit_cast(node);
+    if (node.op == Op::cast) return simpler_cast(node);
     for (const SimplifyRule& rule : simplify_rules()) {
       Match match;
       if (rule.from.op != node.op || !matches(rule.from, node, match)) continue;
       if (!rule.admits(graph_.type(match.variables.at('x')).dtype)) continue;
       return build(rule.to, match, node);
     }
-    return graph_.append(node);
+    return std::nullopt;
   }
 
-  Value emit_cast(const Node& node) {
+  std::optional<Value> simpler_cast(const Node& node) {
     const Value from = node.inputs[0];
     if (graph_.type(from).dtype == node.type.dtype) return from;
     const Node& inner = operand(node);
     if (inner.op == Op::cast && holds_all(graph_.type(inner.inputs[0]).dtype, inner.type.dtype) &&
         info(inner.type.dtype).kind == info(node.type.dtype).kind) {
-      return emit_over(inner.inputs[0], node);
+      return over(inner.inputs[0], node);
     }
-    return graph_.append(node);
+    return std::nullopt;
   }
 
-  Value emit_view(const Node& node) {
+  std::optional<Value> simpler_view(const Node& node) {
     const Node& inner = operand(node);
     if (node.op == Op::transpose) {
+      if (std::ranges::is_sorted(node.attrs.axes)) return node.inputs[0];
+      if (inner.op != Op::transpose) return std::nullopt;
       Node merged = node;
-      if (inner.op == Op::transpose) {
-        merged.inputs = inner.inputs;
-        for (int& axis : merged.attrs.axes) axis = inner.attrs.axes[static_cast<size_t>(axis)];
-      }
-      if (std::ranges::is_sorted(merged.attrs.axes)) return merged.inputs[0];
-      return graph_.append(merged);
+      merged.inputs = inner.inputs;
+      for (int& axis : merged.attrs.axes) axis = inner.attrs.axes[static_cast<size_t>(axis)];
+      return walk_.again(std::move(merged));
     }
     if (node.op == Op::reshape) {
       if (node.type == graph_.type(node.inputs[0])) return node.inputs[0];
@@ -125,16 +114,16 @@ class Simplifier {
       const bool is_sure =
           inner.op == Op::reshape && (middle == elements(node.type.shape) ||
                                       middle == elements(graph_.type(inner.inputs[0]).shape));
-      if (is_sure) return emit_over(inner.inputs[0], node);
+      if (is_sure) return over(inner.inputs[0], node);
     }
-    return graph_.append(node);
+    return std::nullopt;
   }
 
   const Node& operand(const Node& node) const { return graph_.node(node.inputs[0]); }
 
-  Value emit_over(Value operand, Node node) {
+  Value over(Value operand, Node node) {
     node.inputs = {operand};
-    return emit(node);
+    return walk_.again(std::move(node));
   }
 
   Dim elements(const Shape& shape) const {
@@ -236,18 +225,24 @@ class Simplifier {
       for (const Term& operand : term.operands)
         node.inputs.push_back(build(operand, match, replaced));
       node.type = infer(graph_, node);
-      return emit(node);
+      return walk_.again(std::move(node));
     }
     return spread(derived(term.kind, type.dtype, match.power), Type(type), replaced.loc);
   }
 
-  const Graph& from_;
-  Rewriter rewriter_;
+  NodeWalk walk_;
   Graph& graph_;
 };
 
 }  // namespace
 
-Graph pass_simplify(const Graph& graph) { return Simplifier(graph).run(); }
+Graph pass_simplify(Graph graph) { return Simplifier(graph).run(); }
+
+Graph pass_simplify(const Graph& graph, WalkCounts& counts) {
+  Simplifier simplifier(graph);
+  Graph made = simplifier.run();
+  counts = simplifier.counts();
+  return made;
+}
 
 }  // namespace dvm::core

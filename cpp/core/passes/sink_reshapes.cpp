@@ -1,7 +1,7 @@
 // Sums keep their axes as sizes of 1, and a reshape drops these. What is then computed with scalars
 // alone (a mean, a variance) is computed before that reshape, so that it can join the Region of the
 // sum: no Region holds views.
-#include "core/passes/passes.h"
+#include "core/passes/node_walk.h"
 
 namespace dvm::core {
 
@@ -17,19 +17,21 @@ Shape without_ones(const Graph& graph, const Shape& shape) {
 
 class Sinker {
  public:
-  explicit Sinker(const Graph& from) : from_(from), rewriter_(from), graph_(rewriter_.graph()) {}
+  explicit Sinker(const Graph& from)
+      : updated_(static_cast<size_t>(from.size()), 0),
+        walk_(from, "sink_reshapes"),
+        graph_(walk_.graph()) {
+    for (const Node& node : from.nodes()) {
+      if (replaces_elements(node.op)) updated_[static_cast<size_t>(node.inputs[0])] = 1;
+    }
+  }
 
   Graph run() {
-    std::vector<char> updated(static_cast<size_t>(from_.size()), 0);
-    for (const Node& node : from_.nodes()) {
-      if (replaces_elements(node.op)) updated[static_cast<size_t>(node.inputs[0])] = 1;
-    }
-    for (Value v = 0; v < from_.size(); ++v) {
-      const Node node = rewriter_.mapped(from_.node(v));
-      const Value source = updated[static_cast<size_t>(v)] ? -1 : common_source(node);
-      rewriter_.set_next(source < 0 ? graph_.append(node) : sunk(node, source));
-    }
-    return rewriter_.finish();
+    return walk_.run([this](const Node& node) -> std::optional<Value> {
+      if (updated_[static_cast<size_t>(walk_.old())]) return std::nullopt;
+      const Value source = common_source(node);
+      return source < 0 ? std::nullopt : std::optional(sunk(node, source));
+    });
   }
 
  private:
@@ -73,13 +75,16 @@ class Sinker {
     return graph_.reshape(graph_.append(std::move(moved)), node.type.shape, node.loc);
   }
 
-  const Graph& from_;
-  Rewriter rewriter_;
+  std::vector<char> updated_;  // whether the program writes to it
+  NodeWalk walk_;
   Graph& graph_;
 };
 
 }  // namespace
 
-Graph pass_sink_reshapes(const Graph& graph) { return Sinker(graph).run(); }
+Graph pass_sink_reshapes(Graph graph) {
+  if (!has(graph, Op::reshape)) return graph;
+  return Sinker(graph).run();
+}
 
 }  // namespace dvm::core

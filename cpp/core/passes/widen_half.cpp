@@ -6,6 +6,8 @@
 // A half has one value for all that read it: where one reader is given it rounded (a written cast,
 // a product, a call), so are those that compute in f32. Otherwise `z - z.mean()`, whose sum casts,
 // would subtract from one z the mean of another.
+#include <algorithm>
+
 #include "core/ops/elementwise.h"
 #include "core/passes/passes.h"
 
@@ -139,6 +141,10 @@ class Widening {
 
 }  // namespace
 
-Graph pass_widen_half(const Graph& graph, DTypeSet halves) { return Widening(graph, halves).run(); }
+Graph pass_widen_half(Graph graph, DTypeSet halves) {
+  const auto is_half = [&](const Node& node) { return halves.contains(node.type.dtype); };
+  if (std::ranges::none_of(graph.nodes(), is_half)) return graph;
+  return Widening(graph, halves).run();
+}
 
 }  // namespace dvm::core

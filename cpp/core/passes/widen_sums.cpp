@@ -5,7 +5,7 @@
 
 namespace dvm::core {
 
-Graph pass_widen_sums(const Graph& graph) {
+Graph pass_widen_sums(Graph graph) {
   Rewriter rewriter(graph);
   Graph& out = rewriter.graph();
   for (const Node& node : graph.nodes()) {

@@ -68,6 +68,9 @@ struct DotBlock {
 };
 inline constexpr int kDotBytes = 128;
 
+// Rows of B that a register tile asks for this far ahead: where they lie apart, nobody else does.
+inline constexpr int64_t kRowsAhead = 16;
+
 // Panels lie one behind the other: `mr` rows of A, or `nr` columns of B, for all k of the block,
 // one unit after the other. A unit is what a row has at `depth` elements of k, `unit_bytes` of it.
 // The last panel and the last units are filled up with zeros.

@@ -25,19 +25,31 @@ using core::DType;
 using vm::Mode;
 using vm::TileArgs;
 
-// Whether so many rows, a line of each, have places in the second cache at once. It puts lines that
-// lie a power of two apart into few of its sets.
-bool stay_in_second_cache(int64_t rows, int64_t stride) {
-  constexpr int64_t kLine = 64;
-  struct Cache {
-    int64_t ways, set_bytes;  // from a line to the next one of the same set
-  };
-  static const Cache cache = [] {
-    const int64_t bytes = sysconf(_SC_LEVEL2_CACHE_SIZE), ways = sysconf(_SC_LEVEL2_CACHE_ASSOC);
-    return bytes > 0 && ways > 0 ? Cache{ways, bytes / ways} : Cache{16, int64_t{1} << 16};
-  }();
-  const int64_t sets = cache.set_bytes / std::max(std::gcd(stride, cache.set_bytes), kLine);
-  return rows <= cache.ways * sets;
+struct Cache {
+  int64_t ways, set_bytes;  // from a line to the next one of the same set
+
+  // Whether so many rows, a line of each, have places at once: lines that lie a power of two apart
+  // share few sets.
+  bool holds(int64_t rows, int64_t stride) const {
+    constexpr int64_t kLine = 64;
+    const int64_t sets = set_bytes / std::max(std::gcd(stride, set_bytes), kLine);
+    return rows <= ways * sets;
+  }
+};
+
+Cache cache_of(int bytes_name, int ways_name, Cache otherwise) {
+  const int64_t bytes = sysconf(bytes_name), ways = sysconf(ways_name);
+  return bytes > 0 && ways > 0 ? Cache{ways, bytes / ways} : otherwise;
+}
+
+// Whether rows of B are read well where they lie: those that a tile asks for ahead are there when
+// it comes to them, and all of a block when the next rows of A do.
+bool stay_in_caches(int64_t rows, int64_t stride) {
+  static const Cache first =
+      cache_of(_SC_LEVEL1_DCACHE_SIZE, _SC_LEVEL1_DCACHE_ASSOC, {8, int64_t{1} << 12});
+  static const Cache second =
+      cache_of(_SC_LEVEL2_CACHE_SIZE, _SC_LEVEL2_CACHE_ASSOC, {16, int64_t{1} << 16});
+  return first.holds(std::min(rows, kRowsAhead), stride) && second.holds(rows, stride);
 }
 
 class ProductTile {
@@ -60,7 +72,7 @@ class ProductTile {
       multiply_blocks();
     } else if (few_columns) {
       multiply_few(turned(), b_along, a_along);
-    } else if (whole.m <= kFew) {
+    } else if (whole.m <= kFew && (b_along || !fill_a_tile(whole.m))) {
       multiply_few(upright(), a_along, b_along);
     } else {
       multiply_blocks();
@@ -80,6 +92,10 @@ class ProductTile {
     constexpr int64_t kVector = 64;
     return k * stored_ >= std::max(kVector, columns * kVector * 3 / 4);
   }
+
+  // Whether so many rows are one register tile and keep it busy: then the other factor goes by as
+  // fast.
+  bool fill_a_tile(int64_t rows) const { return 3 * rows > 2 * kernels_.mr && rows <= kernels_.mr; }
 
   struct Product {
     int64_t m, n;
@@ -192,7 +208,7 @@ class ProductTile {
     const int64_t deep = kernels_.deep, rows = args_.insn->m;
     const bool in_place =
         !packed && b.column_stride == stored_ && rows <= kernels_.in_place_rows &&
-        (rows <= kernels_.mr || stay_in_second_cache(std::min(deep, args_.size), b.row_stride));
+        (rows <= kernels_.mr || stay_in_caches(std::min(deep, args_.size), b.row_stride));
     const int64_t c_row = strides_of(0).row;
     // What no second block of A comes back to is used while it is in the second cache.
     const bool comes_back = args_.m > kHigh || packs_a(a, deep);

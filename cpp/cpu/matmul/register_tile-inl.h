@@ -38,8 +38,6 @@ struct TileOperands {
 // In place of the last row of B where the last Unit of a column lacks its second half.
 alignas(kBytes) inline constexpr std::byte kZeros[kVectors * kBytes] = {};
 
-// Units of B that are asked for this far ahead: where rows lie apart, nobody else does.
-inline constexpr int kAhead = 16;
 // Units in a panel, elements where they lie, or the last few of those; rows of Units at places that
 // are listed.
 enum class OfB : uint8_t { units, elements, part, listed };
@@ -68,7 +66,7 @@ template <typename Kind, int kM, int kN, OfB kB>
 #pragma GCC unroll 4
       for (int v = 0; v < kN; ++v) {
         constexpr int64_t kAlong = kLanes<Sum> * kElement;
-        if constexpr (kB != OfB::listed) __builtin_prefetch(pb + kAhead * b_step + v * kAlong);
+        if constexpr (kB != OfB::listed) __builtin_prefetch(pb + kRowsAhead * b_step + v * kAlong);
         if constexpr (kUnits) {
           b[v] = load<Unit>(pb + v * kAlong);
         } else if constexpr (kB == OfB::elements) {

@@ -39,7 +39,8 @@ def _compiled(path: dict[str, Any]) -> str:
     regions = _table(("region", "ops"), ((k, " ".join(v)) for k, v in path["regions"].items()))
     columns = ("verdict", "graph", "what", "rule", "reason", "location")
     decisions = _table(columns, ([d[key] for key in columns] for d in path["decisions"]))
-    passes = _table(("pass", "ns"), ((p["name"], p["nanoseconds"]) for p in path["passes"]))
+    of_passes = ("stage", "name", "nanoseconds", "matches", "effects")
+    passes = _table(of_passes, ([p[key] for key in of_passes] for p in path["passes"]))
     texts = "".join(
         f"<details><summary>{key}</summary><pre>{escape(path[key])}</pre></details>"
         for key in ("graph", "plan")

@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 GRAPH = re.compile(r"graph v1 \{.*?\n\}\n", re.DOTALL)
 
 #: stage -> pass of the native driver; the graph is what all of them start from
-STAGES = {"graph": None, "fused": "fuse", "tiles": "tile", "bytecode": "encode"}
+STAGES = {"graph": None, "fused": "..fuse", "tiles": "tile", "bytecode": "encode"}
+#: and what there is behind each step
+STAGES |= {name: f"..{name}" for name, *_ in _dvm.pass_table}
 
 
 def record(compiled: _dvm.Compiled[..., Any], spec: PathSpec) -> None:

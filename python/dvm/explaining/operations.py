@@ -50,7 +50,7 @@ def fused_graphs(path: _dvm.PathRecord) -> list[str]:
     if path["reason"]:
         return []
     before = zip(path["passes"], path["passes"][1:], strict=False)
-    return [text for (_, _, text), (name, _, _) in before if name == "fuse"]
+    return [given[2] for given, made in before if made[0] == "fuse"]
 
 
 def lines_within(path: _dvm.PathRecord, segment: int) -> dict[str, list[str]]:

@@ -17,6 +17,7 @@ from dvm.explaining.advice import advice_for_rule
 from dvm.explaining.lines import quoted, source
 from dvm.explaining.operations import NODE, fused_graphs
 from dvm.explaining.summary import region_lines, summary
+from dvm.graphs import Step
 from dvm.magpy_capture.loops.histories import LoopHistories, LoopHistory, RecursionHistory
 
 #: Of the text form, unless it is to be verbose; `to_dict` has all.
@@ -217,7 +218,7 @@ def _path(path: _dvm.PathRecord, graphs: int) -> dict[str, Any]:
         "decisions": [
             {**decision, "graph": graphs + decision["graph"]} for decision in path["decisions"]
         ],
-        "passes": [{"name": name, "nanoseconds": time} for name, time, _ in path["passes"]],
+        "passes": [_without_text(Step(*made)) for made in path["passes"]],
     }
 
 
@@ -310,6 +311,10 @@ def _fallback_lines(path: dict[str, Any]) -> list[str]:
     ]
 
 
+def _without_text(step: Step) -> dict[str, Any]:
+    return {name: value for name, value in step._asdict().items() if name != "text"}
+
+
 def _pass_lines(path: dict[str, Any]) -> list[str]:
     """What passes of the user's did, and where one nearly would have."""
     replaced: dict[str, list[str]] = {}
@@ -353,5 +358,9 @@ def _compiled_lines(path: dict[str, Any], verbose: bool) -> list[str]:
         + (f" ({d['location']})" if d["location"] else "")
         for d in path["decisions"]
     ]
-    passes = ", ".join(f"{p['name']} {p['nanoseconds'] / 1000:.1f}" for p in path["passes"])
-    return [*lines, f"  passes in us: {passes}"]
+    passes = (
+        f"{p['name']} {p['nanoseconds'] / 1000:.1f}"
+        + (f" ({p['effects']} of {p['matches']})" if p["matches"] else "")
+        for p in path["passes"]
+    )
+    return [*lines, f"  passes in us, and what they changed: {', '.join(passes)}"]

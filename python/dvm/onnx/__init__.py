@@ -7,11 +7,9 @@ model = dvm.onnx.load("model.onnx")
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
-
-from dvm import errors
 
 try:
     import ml_dtypes as _ml_dtypes  # noqa: F401
@@ -23,6 +21,8 @@ except ImportError as error:
 
 from dvm.compiling import Options
 from dvm.onnx.model import Model, Outputs
+from dvm.onnx.outputs import with_outputs
+from dvm.onnx.reading import read
 from dvm.onnx.sizing import with_sizes
 
 __all__ = ["Model", "Outputs", "load"]
@@ -36,37 +36,25 @@ def load(
     precision: str = "highest",
     passes: Iterable[Any] | None = None,
     sizes: Mapping[str, int] | None = None,
+    outputs: Sequence[str] | None = None,
 ) -> Model:
     """Return an ONNX model as a callable, compiled for all sizes of its inputs.
 
     model: the path of a file, or what `onnx.load` gave.
     target, numerics, precision, passes: as `dvm.Options` has them.
     sizes: values for sizes of inputs that have these names; all others stay open.
+    outputs: names of values of the model that it gives instead of its own outputs; `node:0` is the
+        first output of a node.
 
     Raises OSError where the file cannot be read, FormatError for what is no model, or whose weights
     lie outside its folder, PassError for a pass that fails, UnsupportedError that names all
-    operators without a meaning, or for sizes that the model does not name.
+    operators without a meaning, or for sizes and outputs that the model does not name.
     """
     options = vars(Options(target, numerics, precision, passes))  # refuses what there is not
     folder = None
     if not isinstance(model, onnx.ModelProto):
         path = Path(os.fspath(model))
-        model, folder = _read(path), path.parent
+        model, folder = read(path), path.parent
+    if outputs is not None:
+        model = with_outputs(model, outputs)
     return Model(with_sizes(model, sizes) if sizes else model, folder, options)
-
-
-def _read(path: Path) -> onnx.ModelProto:
-    made = onnx.ModelProto()
-    try:
-        made.ParseFromString(path.read_bytes())
-        if made.opset_import and made.HasField("graph"):
-            return made
-    except OSError:
-        raise
-    except Exception as error:
-        cause: Exception | None = error
-    else:
-        cause = None
-    raise errors.make(
-        "file_header", f"{path} is no ONNX model", "give the path of a .onnx file"
-    ) from cause

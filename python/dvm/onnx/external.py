@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +31,7 @@ class ExternalData:
         """Return the elements of a tensor."""
         if tensor.data_location != TensorProto.EXTERNAL:
             return np.asarray(numpy_helper.to_array(tensor))
-        given = {entry.key: entry.value for entry in tensor.external_data}
+        given = _said_of(tensor)
         path = self._path(tensor.name, given.get("location", ""))
         data = self._map(path, tensor.name)
         dtype = onnx.helper.tensor_dtype_to_np_dtype(tensor.data_type)
@@ -57,6 +58,12 @@ class ExternalData:
         else:
             part = data[offset : offset + length].view(dtype)
         return part.reshape(tuple(tensor.dims))
+
+    def files_of(self, model: onnx.ModelProto) -> list[Path]:
+        """Return the files that weights of the model lie in, each once."""
+        tensors = [t for t in _tensors(model) if t.data_location == TensorProto.EXTERNAL]
+        said = [(t.name, _said_of(t).get("location", "")) for t in tensors]
+        return list(dict.fromkeys(self._path(name, location) for name, location in said))
 
     def _path(self, name: str, location: str) -> Path:
         if self._folder is None:
@@ -88,3 +95,29 @@ class ExternalData:
                 return np.empty(0, np.uint8)
             self._mapped[path] = np.memmap(path, np.uint8, mode="r")
         return self._mapped[path].view(np.ndarray)
+
+
+def _said_of(tensor: onnx.TensorProto) -> dict[str, str]:
+    return {entry.key: entry.value for entry in tensor.external_data}
+
+
+def _tensors(model: onnx.ModelProto) -> Iterator[onnx.TensorProto]:
+    """Give all tensors of a model: weights, and attributes, those of bodies among them."""
+    for function in model.functions:
+        yield from _of_nodes(function.node)
+    yield from _of_graph(model.graph)
+
+
+def _of_graph(graph: onnx.GraphProto) -> Iterator[onnx.TensorProto]:
+    yield from graph.initializer
+    for sparse in graph.sparse_initializer:
+        yield from (sparse.values, sparse.indices)
+    yield from _of_nodes(graph.node)
+
+
+def _of_nodes(nodes: Iterable[onnx.NodeProto]) -> Iterator[onnx.TensorProto]:
+    for node in nodes:
+        for attribute in node.attribute:
+            yield from (attribute.t, *attribute.tensors)
+            for body in (attribute.g, *attribute.graphs):
+                yield from _of_graph(body)

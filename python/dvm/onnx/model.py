@@ -14,7 +14,7 @@ import onnx
 
 from dvm import _dvm, errors
 from dvm.building.builder import Size, Tensor
-from dvm.graphs import CompiledGraph
+from dvm.graphs import CompiledGraph, Step
 from dvm.onnx import problems
 from dvm.onnx.arguments import (
     Argument,
@@ -135,6 +135,11 @@ class Model:
     def graph(self) -> str:
         """The text of the graph; of the latest, where there are several."""
         return self._latest().text
+
+    @property
+    def steps(self) -> list[Step]:
+        """What the compiler did with the latest graph: `CompiledGraph.steps`."""
+        return self._latest().compiled.steps
 
     @property
     def host_calls(self) -> dict[str, int]:

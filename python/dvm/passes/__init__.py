@@ -12,7 +12,7 @@ fast = dvm.compile(f, passes=[ReluSquared])
 
 from dvm.passes import ops
 from dvm.passes.base import DecomposePass, Node, Note, Pass, PatternPass, pattern
-from dvm.passes.pass_set import PassSet, graph_passes
+from dvm.passes.pass_set import PassSet, graph_passes, steps
 from dvm.passes.values import Value
 
 __all__ = [
@@ -26,4 +26,5 @@ __all__ = [
     "graph_passes",
     "ops",
     "pattern",
+    "steps",
 ]

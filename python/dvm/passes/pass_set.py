@@ -5,12 +5,31 @@ from __future__ import annotations
 import traceback
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from dvm import _dvm, errors, own_warnings
 from dvm.passes.base import NOWHERE, Note, Pass, ReplacementError
 
 _OWN = str(Path(__file__).parents[1])
+
+
+class StepOfList(NamedTuple):
+    """A step that dvm takes.
+
+    stage: prepare, optimise, partition or build.
+    level: 0 of what is needed; 1 of what keeps every bit of the results; 2 of what may sum in
+        another order.
+    """
+
+    name: str
+    stage: str
+    level: int
+    synopsis: str
+
+    @property
+    def makes_graph(self) -> bool:
+        """Whether it makes a graph of a graph, so that passes may come behind it."""
+        return self.stage in ("prepare", "optimise")
 
 
 class _RefusedError(Exception):
@@ -58,17 +77,23 @@ class PassSet:
 
     def __init__(self, passes: Iterable[Any]) -> None:
         given = tuple(passes)
-        self._off = tuple(_switched_off(each) for each in given if isinstance(each, str))
+        self._words = tuple(each for each in given if isinstance(each, str))
+        switched = [_switch(each) for each in self._words]
+        off = [name for name, state in switched if state == "off"]
+        resumed = [name for name, state in switched if state == "resume"]
+        if len(resumed) > 1:
+            raise TypeError(f"a graph comes from behind one step, not {' and '.join(resumed)}")
         self._passes = tuple(_made(each) for each in given if not isinstance(each, str))
         for each in self._passes:
             if each.after and each.after not in graph_passes():
                 raise errors.unknown("unknown_name", "pass", each.after, graph_passes())
         self._runner = _Runner(self._passes)
         entries = [(each.title, each.after) for each in self._passes]
-        self.native = _dvm.Passes(entries, self._runner.run, None, self._off)
+        self._resumes = behind = "".join(resumed)
+        self.native = _dvm.Passes(entries, self._runner.run, None, off, behind)
         # Where a call runs uncompiled that one refuses, for what a program does is not for a pass
         # to break.
-        self.captured = _dvm.Passes(entries, self._runner.run, _warn, self._off)
+        self.captured = _dvm.Passes(entries, self._runner.run, _warn, off, behind)
 
     def take_cause(self) -> BaseException | None:
         """What made the last pass fail, once."""
@@ -77,14 +102,14 @@ class PassSet:
 
     @property
     def are_first(self) -> bool:
-        """Whether all come before dvm's own, and none of these is off."""
-        return not self._off and not any(each.after for each in self._passes)
+        """Whether all come before dvm's own, none of which has been done."""
+        return not self._resumes and not any(each.after for each in self._passes)
 
-    def __iter__(self) -> Iterator[Pass]:
-        return iter(self._passes)
+    def __iter__(self) -> Iterator[Pass | str]:
+        return iter((*self._passes, *self._words))
 
     def __len__(self) -> int:
-        return len(self._passes) + len(self._off)
+        return len(self._passes) + len(self._words)
 
     def __copy__(self) -> PassSet:
         return self
@@ -93,16 +118,21 @@ class PassSet:
         return self
 
     def __reduce__(self) -> Any:
-        return PassSet, ((*self._passes, *(f"{name}:off" for name in self._off)),)
+        return PassSet, (tuple(self),)
 
     def __repr__(self) -> str:
-        names = [*(each.title for each in self._passes), *(f"{name}:off" for name in self._off)]
+        names = [each if isinstance(each, str) else each.title for each in self]
         return f"<dvm.passes {', '.join(names)}>"
 
 
 def graph_passes() -> list[str]:
     """The names that `after` may have: dvm's own passes of graphs, in their order."""
-    return [name for name, _, _ in _dvm.graph_pass_table]
+    return [step.name for step in steps() if step.makes_graph]
+
+
+def steps() -> list[StepOfList]:
+    """All steps from a graph to what runs, in their order."""
+    return [StepOfList(*row) for row in _dvm.pass_table]
 
 
 def pass_set(passes: Any) -> PassSet | None:
@@ -115,13 +145,14 @@ def pass_set(passes: Any) -> PassSet | None:
     return made if len(made) else None
 
 
-def _switched_off(given: str) -> str:
-    """The name of a pass in "name:off"."""
+def _switch(given: str) -> tuple[str, str]:
+    """The name and the state in "name:off" and "name:resume"."""
+    valid = [f"{step.name}:off" for step in steps() if step.level]
+    resumable = [f"{name}:resume" for name in graph_passes()]
+    if given not in valid and given not in resumable:
+        raise errors.unknown("unknown_name", "switch", given, [*valid, *resumable])
     name, _, state = given.partition(":")
-    valid = [name for name, is_needed, _ in _dvm.graph_pass_table if not is_needed]
-    if state != "off" or name not in valid:
-        raise errors.unknown("unknown_name", "switch", given, [f"{name}:off" for name in valid])
-    return name
+    return name, state
 
 
 def _made(given: Any) -> Pass:

@@ -11,7 +11,7 @@ namespace dvm::test {
 namespace {
 
 std::string body(const std::string& text) { return "graph v1 {\n" + text + "}\n"; }
-using Pass = Graph (*)(const Graph&);
+using Pass = Graph (*)(Graph);
 std::string after(Pass pass, const std::string& text) {
   const Graph result = pass(parse_graph(body(text)));
   verify(result);
@@ -30,7 +30,7 @@ constexpr Exact kExact[] = {{"dead_code", pass_dead_code},
                             {"cse", pass_cse},
                             {"widen_sums", pass_widen_sums}};
 
-Graph widen_half(const Graph& graph) { return pass_widen_half(graph, kHalves); }
+Graph widen_half(Graph graph) { return pass_widen_half(std::move(graph), kHalves); }
 
 TEST(Passes, KeepEveryBitOfGeneratedGraphs) {
   int changed[std::size(kExact)] = {};

@@ -7,6 +7,7 @@
 #include <functional>
 
 #include "core/error.h"
+#include "driver/added_passes.h"
 
 namespace dvm::driver {
 namespace {
@@ -63,6 +64,9 @@ TEST(RunPass, EveryPassRunsByName) {
   for (const std::string& name : names) {
     EXPECT_FALSE(run_pass(name, "s0=3 s1=5", kAdd).empty()) << name;
   }
+  // And all that there is before it.
+  EXPECT_EQ(run_pass("..plan", "", kAdd), run_pass("plan", "", kAdd));
+  EXPECT_EQ(run_pass("..cse", "numerics=strict", kAdd), core::print(core::parse_graph(kAdd)));
 }
 
 TEST(RunPass, RefusesWhatItDoesNotKnow) {
@@ -103,6 +107,39 @@ TEST(Compile, KeepsWhatItDid) {
   EXPECT_EQ(runtime::print(bare.graph.plan()), runtime::print(made.graph.plan()));
   ASSERT_EQ(bare.passes.size(), made.passes.size());
   EXPECT_TRUE(bare.passes.back().text.empty());
+}
+
+TEST(Compile, TellsOfEachStepInItsStage) {
+  const Compilation made = describe(core::parse_graph(kAdd), {});
+  Stage last = Stage::prepare;
+  for (const PassRecord& pass : made.passes) {
+    EXPECT_GE(pass.stage, last) << pass.name;
+    EXPECT_GE(pass.matches, pass.effects) << pass.name;
+    EXPECT_FALSE(pass.text.empty()) << pass.name;
+    last = pass.stage;
+  }
+  EXPECT_EQ(made.passes.front().name, "stored_dims");
+  EXPECT_EQ(last, Stage::build);
+}
+
+// As dvm::driver::load has it of a file.
+TEST(Compile, LeavesOutWhatIsOffAndWhatIsDone) {
+  const core::Graph graph = core::parse_graph(kAdd);
+  const auto names = [&](const AddedPasses& passes) {
+    std::vector<std::string> found;
+    const Compilation made = compile(graph, {.passes = std::make_shared<AddedPasses>(passes)});
+    for (const PassRecord& pass : made.passes) found.push_back(pass.name);
+    return found;
+  };
+  AddedPasses passes;
+  const std::vector<std::string> all = names(passes);
+  passes.off = {"simplify", "cse"};
+  std::vector<std::string> some = all;
+  std::erase_if(some, [](const std::string& name) { return name == "simplify" || name == "cse"; });
+  EXPECT_EQ(names(passes), some);
+  passes.off = {};
+  passes.resumes_behind = "cse";
+  EXPECT_EQ(names(passes), (std::vector<std::string>{"dense_reshapes", "fuse", "plan"}));
 }
 
 std::string plan_of(const std::string& body) {

@@ -155,6 +155,23 @@ TEST_F(SavedFile, ElementsLieOnPages) {
   }
 }
 
+// So that what runs elsewhere is what was asked for.
+TEST_F(SavedFile, StepsThatAreOffStayOff) {
+  settings.off = {"simplify", "cse"};
+  core::save_graph(path, graph, settings);
+  EXPECT_EQ(load(path).settings.off, settings.off);
+  for (const char* name : {"fuse", "no_such_step"}) {
+    settings.off = {name};
+    core::save_graph(path, graph, settings);
+    try {
+      load(path);
+      ADD_FAILURE() << name;
+    } catch (const core::Error& error) {
+      EXPECT_EQ(error.code(), core::ErrorCode::unknown_name);
+    }
+  }
+}
+
 TEST_F(SavedFile, SourcesAreNamedWithoutTheirFolders) {
   EXPECT_EQ(bytes.find("/folders/of/somebody"), std::string::npos);
   EXPECT_EQ(to_string(core::open_graph(path).module.main.node(0).loc), "model.py:7");

@@ -50,9 +50,10 @@ void load(const std::string& file, bool check_elements) {
     graph.supply(v, runtime::PlainHost::lent(*node.attrs.values));
   }
   const core::SavedSettings& settings = saved.settings;
-  driver::compile(module,
-                  driver::options_of(settings.target, settings.numerics, settings.precision),
-                  driver::checks_of(graph, settings.checks));
+  driver::compile(
+      module,
+      driver::options_of(settings.target, settings.numerics, settings.precision, settings.off),
+      driver::checks_of(graph, settings.checks));
 }
 
 void read_file(std::string_view text) {
@@ -76,6 +77,7 @@ std::string generate(fuzz::Random& random) {
   const core::Graph& graph = module.main;
   core::SavedSettings settings{
       .target = random() % 2 == 0 ? "cpu" : "ascend910b3", .inputs = {}, .results = {}};
+  if (random() % 4 == 0) settings.off = {"cse", "simplify"};
   for (const core::Value v : graph.inputs()) settings.inputs.push_back("x" + std::to_string(v));
   for (size_t k = 0; k < graph.outputs.size(); ++k) {
     settings.results.push_back("y" + std::to_string(k));

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import dvm
-from dvm.passes import PatternPass, Value, ops, pattern
+from dvm import _dvm
+from dvm.passes import DecomposePass, PatternPass, Value, ops, pattern
 from passes.rewriting import graph_of, notes_of
 
 
@@ -385,3 +386,30 @@ def test_three_folds_take_one_run():
     made = dvm.CompiledGraph(graph_of(*lines, result="%6"), passes=[Halves])
     assert made(np.float32([16]))[0] == 1
     assert made._compiled.describe()["passes"][0][2].count("mul") == 1
+
+
+def test_a_chain_of_folds_is_one_round(monkeypatch):
+    """What a node is computed of has been replaced when it is looked at."""
+    rewrite, rounds = _dvm.rewrite, []
+
+    def counted(*given):
+        made = rewrite(*given)
+        rounds.append(made[1:3])
+        return made
+
+    class Fold(DecomposePass):
+        ops = "neg"
+
+        def decompose(self, node):
+            (x,) = node.operands
+            op, _, attributes, _ = _dvm.node_of(x.graph, x.node)
+            return -attributes["value"] if op == "constant" else None
+
+    monkeypatch.setattr(_dvm, "rewrite", counted)
+    for length in (3, 1000):
+        lines = ["input f32[]", "constant f32[] {value = 0x1p+0}"]
+        lines += [f"neg(%{k + 1}) f32[]" for k in range(length)]
+        graph = graph_of(*lines, f"add(%0, %{length + 1}) f32[]", result=f"%{length + 2}")
+        made = dvm.CompiledGraph(graph, passes=[Fold])
+        assert made(np.float32(2))[0] == 2 + (-1) ** length
+        assert rounds.pop() == (length, 1)

@@ -110,3 +110,18 @@ def test_weights_may_be_written_through_their_data() -> None:
             found = observe(compiled, [ours, grid(rows)])
             assert not (text := found.difference(observe(program, [plain, grid(rows)]))), text
     assert compiled.stats.hits == 2
+
+
+def test_parts_are_written_into_the_result_itself():
+    def stacked(x, y):
+        return torch.stack([x + 1, y])
+
+    x, y = torch.rand(3, 4), torch.rand(3, 4)
+    compiled = dvm.compile(stacked)
+    with torch.no_grad(), dvm.stance("force_capture"):
+        compiled(x, y)
+        with torch.autograd.profiler.profile(use_cpu=True) as seen:
+            made = compiled(x, y)
+    assert not {"aten::clone", "aten::copy_"} & {each.name for each in seen.function_events}
+    assert compiled.stats.hits == 1
+    torch.testing.assert_close(made, torch.cat([x + 1, y]).reshape(2, 3, 4))

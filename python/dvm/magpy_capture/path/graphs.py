@@ -135,6 +135,12 @@ class Graphs(PathPart):
         self._numbers[key] = value
         return value
 
+    def adopt(self, first: int) -> None:
+        """Take in the nodes from this one on, which somebody else has appended."""
+        for value in range(first, len(self.native)):
+            op, inputs, *_ = _dvm.node_of(self.native, value)
+            self._record(op, tuple(inputs), value)
+
     def _record(self, op: str, inputs: tuple[int, ...], value: int, arithmetic: str = "") -> None:
         while len(self.ops) <= value:
             self.ops.append((op, inputs))
@@ -492,7 +498,7 @@ class Graphs(PathPart):
 
     def is_shapeable(self, value: int) -> bool:
         """Whether a Plan writes the value straight into another shape of it, if that leaves."""
-        return value in self._shapeable or self.ops[value][0] == "broadcast"
+        return value in self._shapeable or self.ops[value][0] in ("broadcast", "update")
 
     def home_of(self, value: int) -> int:
         """The register of an array that has the value."""

@@ -45,7 +45,7 @@ def _steps(profile: Profile) -> Iterator[tuple[str, str, str]]:
         first = path["passes"][0][0]
         captured = iter(GRAPH.findall(path["graph"]))
         before = ""
-        for name, _, text in path["passes"]:
+        for name, _, text, *_ in path["passes"]:
             if not GRAPH.match(text):
                 continue  # Regions and Plans, which other sections show
             if name == first:

@@ -48,7 +48,7 @@ METHODS = frozenset(
 class AnnotatedCalls(PythonPart):
     """What each annotation allows."""
 
-    needs = "arrays graph heap host_operations ledger locks memory opaque program"
+    needs = "arrays graph graph_bodies heap host_operations ledger locks memory opaque program"
 
     def __init__(self) -> None:
         self._kept_arrays: list[tuple[int, Any]] = []  # which objects of leaf packages may keep
@@ -60,6 +60,8 @@ class AnnotatedCalls(PythonPart):
         name = name_of(function)
         if known.never:
             raise refuse(reasons.ANNOTATED_NEVER, name)
+        if known.op is not None:
+            return self.graph_bodies.graph_call(function, known.op, positional, named, seen)
         if not known.pure:
             raise refuse(reasons.ANNOTATED_NOT_PURE, name)
         positional = [resolve(value) for value in positional]

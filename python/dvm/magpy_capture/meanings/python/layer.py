@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from dvm.magpy_capture.meanings.python.deques import Deques
     from dvm.magpy_capture.meanings.python.exceptions import Exceptions
     from dvm.magpy_capture.meanings.python.functions import PythonFunctions
+    from dvm.magpy_capture.meanings.python.graph_bodies import GraphBodies
     from dvm.magpy_capture.meanings.python.heap_queues import HeapQueues
     from dvm.magpy_capture.meanings.python.iterators import Iterators
     from dvm.magpy_capture.meanings.python.local_classes import LocalClasses
@@ -48,6 +49,7 @@ class PythonPart(ObjectPart):
     contexts: Contexts
     outputs: Outputs
     annotated: AnnotatedCalls
+    graph_bodies: GraphBodies
     packages: PackageObjects
     randoms: Randoms
     signatures: Signatures
