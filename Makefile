@@ -21,7 +21,7 @@ extension = $(shell $(venv)/python -c "import glob, sys; print(*glob.glob('build
 sources := $(shell find CMakeLists.txt cmake cpp pyproject.toml python \
   -name __pycache__ -prune -o ! -name '*.so' -print)
 
-.PHONY: help demo demo-torch test test-cpp test-long test-ops test-torch test-python test-py313 test-py314 bench bench-ops bench-nimble docs site lint lint-quick size wheel wheels clean
+.PHONY: help demo demo-torch test test-cpp test-long test-ops test-torch test-python test-py313 test-py314 bench bench-ops bench-nimble plots docs site lint lint-quick size wheel wheels clean
 help: ## list these commands
 	@sed -n 's/^\([a-z0-9-]*\):.*## /  make \1\t/p' Makefile | expand -t 20
 
@@ -79,6 +79,9 @@ bench-ops: .venv/installed .venv/extra-bench | apt-bench ## time operators again
 
 bench-nimble: .venv/installed .venv/extra-bench .venv/extra-demo ## time sentences through LSTM, Tree-LSTM and BERT, as the paper Nimble does (ten minutes)
 	$(venv)/python -m benchmarks.nimble --json build/nimble.json --plot build/nimble.png
+
+plots: .venv/installed .venv/extra-bench .venv/extra-demo | apt-bench ## measure and draw what docs/benchmarks.md shows (a quarter of an hour, on a quiet machine)
+	$(venv)/python -m benchmarks.plots
 
 docs: .venv/installed .venv/extra-test ## write the pages of docs/ that come from tables, and what notebooks print
 	$(venv)/python tools/docs.py

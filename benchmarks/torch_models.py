@@ -25,6 +25,7 @@ import torch
 import transformers
 from torch import nn
 
+import dvm
 import dvm.torch
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "py"))
@@ -103,6 +104,8 @@ UNSEEN: dict[str, Callable[[], Made]] = {
 def called(contender: str, module: nn.Module) -> Callable[..., Any]:
     if contender == "eager":
         return module
+    if contender == "native":  # captured by dvm itself
+        return dvm.compile(module)
     if contender == "dvm":
         return torch.compile(module, backend="dvm", dynamic=True)
     return torch.compile(module)

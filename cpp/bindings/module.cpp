@@ -5,6 +5,7 @@
 #include "bindings/errors.h"
 #include "capture/numpy/numpy_library.h"
 #include "capture/record/recorder.h"
+#include "capture/replaced_builtins.h"
 #include "capture/replay/raising_warnings.h"
 
 namespace py = pybind11;
@@ -17,7 +18,9 @@ PYBIND11_MODULE(_dvm, module) {
   module.doc() = "Native core of dvm; use the package dvm, not this module.";
   module.attr("__version__") = DVM_VERSION;
   module.attr("can_capture") = capture::kCanRecord;
-  if (!capture::import_warnings() || !capture::import_numpy()) throw py::error_already_set();
+  if (!capture::import_warnings() || !capture::import_numpy() || !capture::note_builtins()) {
+    throw py::error_already_set();
+  }
   PyObject* compiled = bindings::make_compiled_type();
   if (compiled == nullptr) throw py::error_already_set();
   module.attr("Compiled") = py::reinterpret_steal<py::object>(compiled);

@@ -10,6 +10,7 @@
 #include "capture/path/plain_bits.h"
 #include "capture/path/reasons.h"
 #include "capture/record/recorder.h"
+#include "capture/replaced_builtins.h"
 #include "capture/replay/interrupted.h"
 #include "capture/replay/likely.h"
 #include "capture/replay/loop.h"
@@ -410,7 +411,7 @@ PyObject* CompiledFunction::missed(PyObject* self, Call& call, const Times& begi
       const bool at_any_cost = present_stance() == Stance::force_capture_ && !call.spares_opaque;
       if (!policy_.may_capture(stats_.hits) && !at_any_cost) {
         ++stats_.fallbacks;
-        if (call.spares_opaque) why_ = "opaque-lost";
+        why_ = call.spares_opaque ? "opaque-lost" : "";
         return plain(call, begin, original);
       }
       ++stats_.misses;
@@ -428,6 +429,14 @@ PyObject* CompiledFunction::capture(PyObject* self, Call& call) {
     why_ = "captured-meanwhile";
     return call_bound(function, bound);
   }
+  const auto finds_replaced = [&] {
+    const char* name = replaced_builtin();
+    if (name == nullptr) return false;
+    ++stats_.fallbacks;
+    why_ = std::string("builtin-replaced\n") + name;
+    return true;
+  };
+  if (finds_replaced()) return call_bound(function, bound);
   const Flight capturing(capturing_);
   struct NoteBits {
     CompiledFunction& of;
@@ -471,8 +480,13 @@ PyObject* CompiledFunction::capture(PyObject* self, Call& call) {
   };
   if (!trace.result) {  // the user's own exception: no path to keep
     policy_.captured(traced, 0);
+    if (stats_.captures == 0) {  // or else it is an exception to what is captured
+      const auto* type = reinterpret_cast<PyTypeObject*>(PyErr_Occurred());
+      why_ = std::string("call-raised\n") + type->tp_name;
+    }
     return nullptr;
   }
+  if (finds_replaced()) return trace.result.release();  // by the call itself
   const int64_t budget = at_any_cost ? INT64_MAX : policy_.budget() - traced.tracer;
   const int64_t expected = policy_.expected_of(traced.events);
   if (trace.record->is_over_limit()) {

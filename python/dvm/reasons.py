@@ -51,11 +51,10 @@ def may_be_cut_at(reason: str) -> bool:
     """Whether the rest of the function may run in parts around what it is about.
 
     Parts hold variables that the function drops, which it may see where that is about the life of
-    objects. And a class that each call makes anew is known to no path of a part behind it. A
-    builtin that was replaced is so for parts as well.
+    objects. And a class that each call makes anew is known to no path of a part behind it.
     """
     lives = (LIFETIME_LOOKED_AT, OBJECT_TELLS_END, GENERATOR_TELLS_END)
-    rows = (*lives, CLASS_DEFINITION, LOCAL_CLASS_LEAVES, BUILTIN_REPLACED)
+    rows = (*lives, CLASS_DEFINITION, LOCAL_CLASS_LEAVES)
     return not isinstance(reason, Reason) or reason.code not in [row.code for row in rows]
 
 
@@ -715,6 +714,10 @@ INTERRUPTED = Row(
 )
 CAPTURED_MEANWHILE = Row(
     "another thread was capturing a call: one at that time ran uncompiled", "nothing: it is rare"
+)
+CALL_RAISED = Row(
+    "a call raised {}: no path is made of a call that raises",
+    "nothing, where it is meant to raise: calls that return are captured",
 )
 COLLECTED = Row("the garbage collector is taking it apart", "nothing: it is rare")
 PATH_LIMIT = Row("reached the limit of {} paths; calls that match none run uncompiled", PATHS)

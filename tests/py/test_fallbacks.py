@@ -350,3 +350,22 @@ def test_a_size_that_is_divided_by_and_is_zero_drops_the_replay() -> None:
         (miss,) = dvm._dvm.explain_miss(f, np.ones((n, 2)), 0)
         assert (miss["code"], miss["step"]) == ("zero", "require")
     assert f.stats.drops == 2
+
+
+def test_a_function_that_only_raises_says_why_it_is_not_captured() -> None:
+    def checked(x: Array) -> Array:
+        if x.ndim > 1:
+            raise LookupError("of one dimension")
+        return x * 2
+
+    compiled = dvm.compile(checked)
+    with dvm.stance("force_capture"):
+        for _ in range(2):
+            with pytest.raises(LookupError):
+                compiled(X)
+        assert compiled.stats.captures == 0
+        told = "a call raised LookupError: no path is made of a call that raises"
+        assert compiled.fallback_reasons == [told]
+        assert told in repr(compiled)
+        compiled(X[0])
+    assert compiled.fallback_reasons == []

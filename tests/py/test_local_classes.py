@@ -170,3 +170,19 @@ def test_unpacking_of_too_few_values() -> None:
         for n in (0, 1, 3, 0, 2):
             assert repr(compiled(np.arange(4.0), n)) == repr(f(np.arange(4.0), n))
     assert not any("DVM-X001" in reason for reason in compiled.fallback_reasons)
+
+
+def test_annotations_of_a_class_that_is_defined_are_read_apart() -> None:
+    def f(x):
+        class P:
+            a: int
+            b: float
+
+        names = list(P.__annotations__)
+        y = x * len(names)
+        return y + 1
+
+    compiled = dvm.compile(f)
+    for n in (3, 4, 3):
+        assert np.array_equal(compiled(np.ones(n)), np.full(n, 3.0))
+    assert compiled.stats.splits == 2

@@ -158,3 +158,31 @@ def test_without_a_free_tool_functions_run_uncompiled(run_python: Any) -> None:
     values, reason = printed.splitlines()
     assert values == "[2. 2.] [2. 2.] 0"
     assert "all tools of sys.monitoring are in use" in reason
+
+
+def test_threads_that_begin_at_once_share_a_tool(run_python: Any) -> None:
+    """An audit hook of the program's is told of each callback: others run while a tool is taken."""
+    printed = run_python(
+        "import sys, threading, time, warnings\n"
+        "import numpy as np, dvm\n"
+        "warnings.simplefilter('error')\n"
+        "sys.unraisablehook = lambda raised: print(raised.exc_value)\n"
+        "f = dvm.compile(eval('lambda x: x + 1'))\n"
+        "f(np.ones(2))\n"
+        "asked = 'sys.monitoring.register_callback'\n"
+        "sys.addaudithook(lambda event, _: event == asked and time.sleep(0.001))\n"
+        "dvm.set_stance('force_capture')\n"
+        "made = []\n"
+        "def work(k):\n"
+        "    for n in range(20):\n"
+        "        time.sleep(0.001 * ((k + n) % 5))\n"
+        "        g = dvm.compile(eval('lambda x: x * 2'))\n"
+        "        g(np.ones(3)), g(np.ones(3))\n"
+        "        made.append(g.stats.captures)\n"
+        "threads = [threading.Thread(target=work, args=(k,)) for k in range(4)]\n"
+        "for each in threads: each.start()\n"
+        "for each in threads: each.join()\n"
+        "print(len(made), set(made))\n"
+        "print([sys.monitoring.get_tool(number) for number in range(6)])\n"
+    )
+    assert printed.splitlines() == ["80 {1}", str([None] * 6)]

@@ -150,6 +150,38 @@ def test_a_replaced_builtin_is_the_programs_alone(
     assert not caplog.records
 
 
+@pytest.mark.parametrize("other", [5, lambda *_: [7, 8]], ids=["no type", "another function"])
+@pytest.mark.parametrize("name", ["tuple", "isinstance", "zip", "max"])
+def test_a_builtin_that_became_something_else_is_told(
+    name: str, other: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def replaces(x: Array) -> Array:
+        kept = vars(builtins)[name]
+        vars(builtins)[name] = other
+        y = x * 2
+        state.append(kept)
+        return y + 1
+
+    f, g = dvm.compile(lambda x: x * 2 + 1), dvm.compile(replaces)
+    state: list[Any] = []
+    with monkeypatch.context() as patched:
+        patched.setattr(builtins, name, other)
+        with dvm.stance("force_capture"):
+            made = [f(X), f(X)]
+    with dvm.stance("force_capture"):
+        own = g(X)
+    vars(builtins)[name] = state.pop()
+    assert np.array_equal([*made, own], [X * 2 + 1] * 3)
+    assert (f.stats.fallbacks, f.stats.captures) == (2, 0)
+    for compiled in (f, g):
+        assert compiled.fallback_reasons == [f"builtins.{name} was replaced"]
+    for _ in range(2):
+        assert np.array_equal(f(X), X * 2 + 1)
+    assert (f.stats.captures, f.stats.hits) == (1, 1)
+    assert f.fallback_reasons == []
+    assert not caplog.records
+
+
 @pytest.mark.parametrize("name", ["mean", "var", "std", "median", "nanmean", "nanstd", "ptp"])
 @pytest.mark.parametrize("row", [(), (1.0,), (1.0, 2.0), (1e308, 1e308)])
 def test_numpys_warnings_of_constants_are_given_on_each_call(

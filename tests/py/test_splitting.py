@@ -178,6 +178,31 @@ def comprehending(x):
     return a, b, c, sorted(d), e, k, [each() for each in get], x, c and last
 
 
+def caught_always(x):
+    y = x + 1
+    try:
+        raise ExceptionGroup("group", [ValueError(y), KeyError(x)])
+    except* ValueError as group:
+        y = y * len(group.exceptions)
+    except* KeyError:
+        x = x * 2
+    return x + y
+
+
+def refusing(x):
+    if x == 1:
+        raise ValueError("one")
+    y = x * 2
+    if y > 4:
+        if x > 4:
+            raise KeyError(x)
+        z = [y, x]
+    else:
+        raise KeyError(y)
+    w = abs(z[0])
+    return w + z[1]
+
+
 class Ending:
     """Tells when it dies."""
 
@@ -207,7 +232,10 @@ def holding(x):
 
 @pytest.mark.parametrize(
     "function",
-    [branches, raising, rebinding, swallowing, comprehending, holding],
+    [
+        *(branches, raising, rebinding, swallowing, comprehending, holding),
+        *(caught_always, refusing),
+    ],
     ids=lambda f: f.__name__,
 )
 def test_cut_at_any_line_control_flow_is_the_same(function: types.FunctionType) -> None:
@@ -222,6 +250,16 @@ def test_cut_at_any_line_control_flow_is_the_same(function: types.FunctionType) 
         run = in_parts(function, [branches.__code__.co_firstlineno + 3])
         assert run is not None
         assert run(1, 2, 5, 6, k=7, z=8) == branches(1, 2, 5, 6, k=7, z=8)
+
+
+def test_a_function_is_cut_behind_what_is_always_caught() -> None:
+    """The compiler may put what raises again, which belongs to it, behind what follows."""
+    flow = splitting.Flow(caught_always.__code__)
+    first = caught_always.__code__.co_firstlineno
+    pieces = splitting.pieces_around(flow, [first + 3])
+    assert pieces is not None
+    begin, _ = pieces[-1]
+    assert {each.position[0] for each in flow.steps[begin:]} - {None} == {first + 8}
 
 
 def test_cut_anywhere_instructions_with_long_arguments_stay_whole() -> None:

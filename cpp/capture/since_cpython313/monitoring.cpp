@@ -43,7 +43,17 @@ class Tool {
 
   // False: all are taken by others.
   bool begin() {
-    if (recordings_ == 0 && !take()) return false;
+    while (recordings_ == 0) {
+      const int id = take();
+      // The program's audit hooks are told of it: another thread may have begun meanwhile.
+      if (recordings_ > 0) {
+        give_back(id);
+        continue;
+      }
+      if (id < 0) return false;
+      id_ = id;
+      break;
+    }
     if (recordings_++ == 0) set_events(id_, everywhere_);
     return true;
   }
@@ -51,7 +61,7 @@ class Tool {
     if (--recordings_ > 0) return;
     const int id = id_;  // from here on another thread may take another one
     set_events(id, 0);
-    check(PyObject_CallMethod(monitoring_.get(), "free_tool_id", "i", id));
+    give_back(id);
   }
 
   // Whether these events are on in the code object, of which as many recordings as ask for them
@@ -80,7 +90,10 @@ class Tool {
   PyObject* disable() const { return disable_.get(); }
 
  private:
-  bool take();
+  int take() const;
+  void give_back(int id) const {
+    if (id >= 0) check(PyObject_CallMethod(monitoring_.get(), "free_tool_id", "i", id));
+  }
   void set_events(int id, long events) const {
     check(PyObject_CallMethod(monitoring_.get(), "set_events", "il", id, events));
   }
@@ -205,21 +218,21 @@ std::array<PyMethodDef, kEvents> callbacks = {
     definition<kStart>(),  definition<kResume>(), definition<kThrow>(), definition<kRaise>(),
     definition<kUnwind>(), definition<kReturn>(), definition<kYield>(), definition<kInstruction>()};
 
-// It becomes one that nobody is, and reads its events.
-bool Tool::take() {
+// Becomes a tool that nobody is, and reads its events; negative: there is none.
+int Tool::take() const {
   constexpr int kIds[] = {4, 3, 1, 0, 2, 5};  // those first that are reserved for nobody
   PyObject* const monitoring = monitoring_.get();
   const auto* const free = std::ranges::find_if(kIds, [monitoring](int id) {
     return made(PyObject_CallMethod(monitoring, "get_tool", "i", id)).get() == Py_None;
   });
-  if (free == std::end(kIds)) return false;
-  id_ = *free;
-  made(PyObject_CallMethod(monitoring, "use_tool_id", "is", id_, "dvm"));
+  if (free == std::end(kIds)) return -1;
+  const int id = *free;
+  made(PyObject_CallMethod(monitoring, "use_tool_id", "is", id, "dvm"));
   for (size_t i = 0; i < kEvents; ++i) {
-    made(PyObject_CallMethod(monitoring, "register_callback", "ilO", id_, bits_[i],
+    made(PyObject_CallMethod(monitoring, "register_callback", "ilO", id, bits_[i],
                              callbacks_[i].get()));
   }
-  return true;
+  return id;
 }
 
 Tool& Tool::get() {

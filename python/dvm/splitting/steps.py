@@ -145,17 +145,22 @@ def _in_order(steps: list[Step]) -> list[int]:
 
     Since 3.12 the compiler puts it at the end of the code.
     """
+    returning = _returning(steps)
     owned: set[int] = set()
 
     def reached(begin: int) -> list[int]:
-        """All from a place on that nothing else has led to, but for exceptions."""
+        """All from a place on that nothing else has led to, but for exceptions.
+
+        What does nothing but raise stands behind what leads to it: it may be at the end as well.
+        """
         found, waiting = [], [begin]
         while waiting:
             if (place := waiting.pop()) not in owned:
                 owned.add(place)
                 found.append(place)
                 waiting += steps[place].successors
-        return sorted(found)
+        leaders = _leaders(steps, sorted(returning.intersection(found)), returning)
+        return sorted(found, key=lambda place: (min(leaders.get(place, place), place), place))
 
     runs, begins = {0: reached(0)}, [0]
     raising: collections.Counter[int] = collections.Counter()
@@ -179,3 +184,37 @@ def _in_order(steps: list[Step]) -> list[int]:
     while runs:
         lay(next(iter(runs)))
     return order
+
+
+def _returning(steps: list[Step]) -> set[int]:
+    """Places from which the function may come to a return."""
+    before = collections.defaultdict(list)
+    for place, each in enumerate(steps):
+        for to in each.successors:
+            before[to].append(place)
+    waiting = [
+        place
+        for place, each in enumerate(steps)
+        if not each.successors and each.name not in ("raise_varargs", "reraise")
+    ]
+    found: set[int] = set()
+    while waiting:
+        if (place := waiting.pop()) not in found:
+            found.add(place)
+            waiting += before[place]
+    return found
+
+
+def _leaders(steps: list[Step], places: list[int], returning: set[int]) -> dict[int, int]:
+    """The last of the places, in order, that leads to each which does not return."""
+    leaders: dict[int, int] = {}
+    for place in places:
+        last = place
+        while last + 1 < len(steps) and not steps[last + 1].begins:
+            last += 1
+        waiting = steps[place].successors
+        while waiting:
+            if (to := waiting.pop()) not in returning and leaders.get(to) != last:
+                leaders[to] = last
+                waiting += steps[to].successors
+    return leaders

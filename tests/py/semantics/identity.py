@@ -219,3 +219,34 @@ def interned_results(w: World) -> None:
 
     for v in (3, 3, 300, -7, 0):
         w(f, np.array([v]))
+
+
+@case
+def ids_of_functions_and_classes(w: World) -> None:
+    def one() -> int:
+        return 1
+
+    def other() -> int:
+        return 2
+
+    known = {id(one), id(World)}
+
+    @w.compiled
+    def f(x, function):
+        here = {id(function)}
+        return x * (id(function) in known), id(type(w)) in known, id(one) in here
+
+    for function in (one, one, other, one, int, World, World):
+        w(f, floats(3), function)
+
+    @w.compiled
+    def g(x):
+        class Local:
+            pass
+
+        y = x * 2
+        same = id(Local) == id(Local), id(Local) in known
+        return y + 1, same
+
+    for n in (3, 3, 4):
+        w(g, floats(n))

@@ -57,6 +57,32 @@ def named_tuples_that_are_made(w: World) -> None:
 
 
 @case
+def methods_of_named_tuples(w: World) -> None:
+    pair = collections.namedtuple("pair", "first second")
+
+    @w.compiled
+    def f(x):
+        made = pair(x, x * 2)
+        named = made._asdict()
+        return named["second"] + 1, made._fields, [*named], len(made)
+
+    @w.compiled
+    def g(x):
+        made = pair(x, x * 2)._replace(first=1)
+        return made, pair._make([x, 3])
+
+    for n in (3, 3, 4):
+        w(f, floats(n))
+        w(g, floats(n))
+    w.captured(f, 1)
+    w.captured(g, 1)
+    pair._asdict = lambda self: {"second": self[0]}
+    pair._fields = ("some",)
+    for n in (3, 3):
+        w(f, floats(n))
+
+
+@case
 def members_of_enumerations(w: World) -> None:
     @w.compiled
     def f(x, mode, level):

@@ -70,9 +70,18 @@ bool TurnCode::view(int32_t result, int32_t from, int32_t index) {
     return part.has_value();
   };
   const Known& by = known(index);
-  const bool is_tuple = by.is == Known::Is::parts ||
-                        (is_same(index) && !by.parts.empty() && PyTuple_CheckExact(object(index)));
-  if (!(is_tuple ? std::ranges::all_of(by.parts, append) : append(index))) return false;
+  PyObject* const constant = constant_of(index);
+  if (constant != nullptr && PyTuple_CheckExact(constant)) {
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(constant); ++i) {
+      const auto part = part_of_constant(PyTuple_GET_ITEM(constant, i));
+      if (!part) return false;
+      parts.push_back(*part);
+    }
+  } else {
+    const bool is_tuple = by.is == Known::Is::parts || (is_same(index) && !by.parts.empty() &&
+                                                        PyTuple_CheckExact(object(index)));
+    if (!(is_tuple ? std::ranges::all_of(by.parts, append) : append(index))) return false;
+  }
   const auto is_index = [](const ViewStep::Part& part) {
     return part.is == ViewStep::Part::Is::index;
   };
@@ -84,9 +93,44 @@ bool TurnCode::view(int32_t result, int32_t from, int32_t index) {
   return true;
 }
 
+PyObject* TurnCode::constant_of(int32_t reg) const {
+  for (const auto& [path, step] : steps_) {
+    const int32_t* const p = path->operands(*step);
+    if (step->op == StepOp::constant_ && p[0] == reg) return path->object(p[1]);
+  }
+  return nullptr;
+}
+
+std::optional<ViewStep::Part> TurnCode::part_of_constant(PyObject* object) {
+  using Part = ViewStep::Part;
+  if (object == Py_Ellipsis) return Part{};
+  const auto cell_of = [&](PyObject* end) -> std::optional<int32_t> {
+    const auto found = value_of(end);
+    if (!found || found->first.kind != Kind::integer) return {};
+    return code_.cell(found->second);
+  };
+  if (!PySlice_Check(object)) {
+    const auto cell = cell_of(object);
+    return cell ? std::optional(Part{.is = Part::Is::index, .first = *cell}) : std::nullopt;
+  }
+  const auto* const slice = reinterpret_cast<PySliceObject*>(object);
+  Part part{.is = Part::Is::slice};
+  for (const auto& [end, to] : {std::pair{slice->start, &part.first},
+                                {slice->stop, &part.stop},
+                                {slice->step, &part.step}}) {
+    if (end == Py_None) continue;
+    const auto cell = cell_of(end);
+    if (!cell) return {};
+    *to = *cell;
+  }
+  return part;
+}
+
 std::optional<ViewStep::Part> TurnCode::part_of(int32_t reg) {
   using Part = ViewStep::Part;
   if (is_same(reg) && object(reg) == Py_Ellipsis) return Part{};
+  PyObject* const constant = constant_of(reg);
+  if (constant != nullptr && PySlice_Check(constant)) return part_of_constant(constant);
   const Known& by = known(reg);
   const bool is_slice = by.is == Known::Is::slice ||
                         (is_same(reg) && !by.parts.empty() && PySlice_Check(object(reg)));

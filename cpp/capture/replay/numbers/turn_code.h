@@ -232,8 +232,11 @@ class TurnCode {
   // A view of an array by what its index is made of: integers, slices of them, and `...`.
   bool view(int32_t result, int32_t from, int32_t index);
 
-  // What a slice is made of, or an index; a slice that the path has as a constant is refused.
+  // What a slice is made of, or an index.
   std::optional<ViewStep::Part> part_of(int32_t reg);
+  std::optional<ViewStep::Part> part_of_constant(PyObject* object);
+  // What the path itself has in a register; null: it is found, or made, by each call.
+  PyObject* constant_of(int32_t reg) const;
   bool segment(const Segment& segment);
   bool segment_of_arrays(const Segment& segment);
   std::optional<SegmentStep::Arguments> arguments_of(const Segment& segment);

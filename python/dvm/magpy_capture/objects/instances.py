@@ -204,7 +204,9 @@ class Instances(ObjectPart):
         base.attributes[name] = value
         return value
 
-    def class_value(self, base: Instance | Raised, found: Any, name: str, seen: Any) -> Abstract:
+    def class_value(
+        self, base: Instance | Raised | Sequence, found: Any, name: str, seen: Any
+    ) -> Abstract:
         """What the class provides under `name`, seen through an instance."""
         if found is MISSING:
             raise refuse(reasons.ATTRIBUTE_OBJECT_TYPE, name, classes.name_of(base.cls))

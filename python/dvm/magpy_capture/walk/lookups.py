@@ -10,7 +10,7 @@ from typing import Any
 
 from dvm import classes, reasons
 from dvm.annotating import is_packaged
-from dvm.classes import mro_of, names_in
+from dvm.classes import is_mutable_class, mro_of, names_in
 from dvm.magpy_capture.libraries import (
     ELEMENTWISE,
     EQUALS,
@@ -23,6 +23,7 @@ from dvm.magpy_capture.libraries import (
 )
 from dvm.magpy_capture.meanings.python.contexts import CaughtWarnings, Expected
 from dvm.magpy_capture.meanings.python.locks import is_lock
+from dvm.magpy_capture.objects.derived import SLOTS
 from dvm.magpy_capture.objects.instances import BOUND
 from dvm.magpy_capture.path.program import describe
 from dvm.magpy_capture.path.spec import refuse
@@ -144,7 +145,10 @@ class Lookups(WalkPart):
         fields = getattr(base.cls, "_fields", ()) or getattr(base.cls, "__match_args__", ())
         if name in fields:
             return resolve(base.elements[fields.index(name)])
-        return Method(base, name)
+        found = class_attribute(base.cls, name)
+        if not is_mutable_class(base.cls) or isinstance(found, SLOTS):
+            return Method(base, name)
+        return self.instances.class_value(base, found, name, seen)
 
     @attributes_of(SliceValue, Converter, Method, Closure)
     def one_of_few(self, base: Any, name: str, seen: Any) -> Abstract:
@@ -273,6 +277,8 @@ class Lookups(WalkPart):
         if (of_code or self.program.is_local(owner)) and is_constant(seen):
             return Literal(seen)
         user_class = isinstance(owner, type) and is_user_class(owner)
+        if user_class and self.program.is_local(owner):  # no step may hold it
+            raise refuse(reasons.ATTRIBUTE_OF, name, describe(base))
         if isinstance(owner, (types.FunctionType, *FUNCTION_TYPES)) or user_class:
             fetch = lambda: self.program.step("getattr", self.program.constant(owner), name)  # noqa: E731
             return self.heap.reach(fetch, seen)

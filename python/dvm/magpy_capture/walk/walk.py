@@ -6,7 +6,6 @@ another way at one of them may still be compiled.
 
 from __future__ import annotations
 
-import builtins
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -45,17 +44,6 @@ if TYPE_CHECKING:
 #: each array that functions make it may be longer, for those take their time.
 MAX_EVENTS, EVENTS_OF_ARRAY = 20_000, 50
 
-PRESENT_BUILTINS = vars(builtins)
-#: what the lowering calls, as it was when this was imported
-OWN_BUILTINS = {
-    name: PRESENT_BUILTINS[name]
-    for name in (
-        "all any bool callable dict enumerate float frozenset getattr hasattr hash id int "
-        "isinstance issubclass iter len list map max min next range repr reversed set setattr "
-        "sorted str sum super tuple type vars zip"
-    ).split()
-}
-
 
 class Walk(WalkPart):
     """Lowers one recording into the path it describes."""
@@ -88,7 +76,6 @@ class Walk(WalkPart):
         if events > MAX_EVENTS and events > (most := self._most_events()):
             self.loop_policy.check_hopes()
             raise NotCapturable(reasons.PATH_MORE_EVENTS(most), self.record.events[-1][5])
-        self.check_builtins()
         self.graph.order_numbers()
         self.followed.meet_cells(Literal(self.outputs.function))
         for pair in self.record.recording.get("same", ()):
@@ -114,13 +101,6 @@ class Walk(WalkPart):
         results = (event[4] for event in events if event[0] == "call" and event[4] >= 0)
         arrays = sum(is_array(self.record.seen(result)) for result in results)
         return MAX_EVENTS + EVENTS_OF_ARRAY * arrays
-
-    def check_builtins(self) -> None:
-        """What the lowering itself is written with is Python's: its own calls would be seen."""
-        for name, own in OWN_BUILTINS.items():
-            if PRESENT_BUILTINS.get(name) is not own:
-                self.program.guard_name(PRESENT_BUILTINS, name, PRESENT_BUILTINS.get(name, MISSING))
-                raise refuse(reasons.BUILTIN_REPLACED, name)
 
     def lower_event(self) -> None:
         self.program.deadline.check()

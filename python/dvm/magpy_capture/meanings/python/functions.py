@@ -384,9 +384,13 @@ class PythonFunctions(PythonPart):
 
     @means(id)
     def identity_number(self, value: Abstract, *, seen: Any) -> Abstract:
-        value = resolve(value)
-        if isinstance(value, Literal) and value.identical and not is_constant(value.object):
-            return Literal(seen)
+        value = self.program.by_identity(value)
+        if isinstance(value, Literal) and value.identical:
+            known = value.object
+            if self.program.is_local(known):
+                raise refuse(reasons.IDENTITY_NUMBER)
+            if isinstance(known, (type, types.FunctionType)) or not is_constant(known):
+                return Literal(seen)
         is_array = isinstance(value, Tensor) and not value.is_scalar and value.maybe is None
         if not is_array and not isinstance(value, (Instance, ListValue, DictValue, SetValue)):
             raise refuse(reasons.IDENTITY_NUMBER)

@@ -1,0 +1,1 @@
+"""The benchmarks that the documentation shows: measured, drawn and told."""
