@@ -31,7 +31,11 @@ PACKAGES = ("numpy", "torch", "jax", "numexpr")
 
 def machine() -> dict[str, Any]:
     """What it was measured on."""
-    found = {"python": platform.python_version(), "processors": os.cpu_count()}
+    found: dict[str, Any] = {
+        "python": platform.python_version(),
+        "processors": os.cpu_count(),
+        "load": round(os.getloadavg()[0], 1),  # of other work, which moves all figures a little
+    }
     for row in Path("/proc/cpuinfo").read_text("utf-8").splitlines():
         name, _, value = row.partition(":")
         if name.strip() == "model name":
