@@ -44,6 +44,7 @@ struct Buffer {
   bool freed = false;   // roots only
   int32_t root = -1;    // the buffer whose memory it is; itself unless a view
   bool all = true;      // new memory, or a reshape of all of it
+  bool covers = true;   // the same, or with its axes in another order
 };
 
 // What the instructions that run a body have to know of it.
@@ -591,7 +592,7 @@ class PlanVerifier {
       Buffer& memory = root(outputs[k]);
       require_type(outputs[k], region.body.type(region.body.outputs[k]));
       require(memory.ours, "a Region writes a buffer that is not the Plan's");
-      require(memory.written || buffer(outputs[k]).all, "a part is written before the whole");
+      require(memory.written || buffer(outputs[k]).covers, "a part is written before the whole");
       for (size_t input = 0; input < inputs.size(); ++input) {
         if (&root(inputs[input]) != &memory) continue;
         require(inputs[input] == outputs[k] && may_write_over(region.body, input),
@@ -733,7 +734,9 @@ class PlanVerifier {
               .rank = static_cast<int>(count(1)),
               .origin = Origin::view,
               .root = buffer(word(0)).root,
-              .all = all});
+              .all = all,
+              .covers =
+                  buffer(word(0)).covers && (is_reshape || instruction.op == PlanOp::transpose)});
     }
   }
 

@@ -154,6 +154,9 @@ INSTANTIATE_TEST_SUITE_P(
              "a temporary leaves the Plan"},
         Case{"b1 = alloc f32, [i0, i0]\nb2 = transpose b1, [1, 0]\n"
              "run r0, [b0], [b2], [i0, i0], [s0]\nret []\n",
+             "accepted"},
+        Case{"b1 = alloc f32, [i0, i0]\nb2 = slice b1, [i0, i0], [i0, i0], [i0, i0]\n"
+             "run r0, [b0], [b2], [i0, i0], [s0]\nret []\n",
              "a part is written before the whole"},
         Case{"b1 = alloc f32, [i0, i0]\nundefined b1\nb2 = transpose b1, [1, 0]\n"
              "run r0, [b0], [b2], [i0, i0], [s0]\nret []\n",
