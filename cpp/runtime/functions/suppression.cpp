@@ -70,7 +70,8 @@ void belongs(bool holds, const char* what) {
 }  // namespace
 
 bool non_max_suppression(const HostCall& call, std::span<BufferView> results, HostCalls& host) {
-  belongs(call.arrays.size() == 5 && call.sizes.size() == 2, "other arguments");
+  belongs(call.arrays.size() == 5 && call.sizes.size() == 2 && results.size() == 1,
+          "other arguments");
   const BufferView &boxes = call.arrays[0], &scores = call.arrays[1];
   belongs(boxes.dtype == core::DType::f32 && scores.dtype == core::DType::f32 && boxes.rank == 3 &&
               scores.rank == 3 && boxes.shape[2] == 4 && boxes.shape[0] == scores.shape[0] &&
