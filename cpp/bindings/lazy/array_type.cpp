@@ -67,7 +67,8 @@ PyObject* binary(PyObject* a, PyObject* b) {
   return elementwise(op, operands);
 }
 // Of booleans the operator's square is of another dtype than the function's.
-PyObject* power(PyObject* a, PyObject* b, PyObject*) {
+PyObject* power(PyObject* a, PyObject* b, PyObject* modulus) {
+  if (modulus != Py_None) Py_RETURN_NOTIMPLEMENTED;
   int overflow = 0;
   const bool squares = is_array(a) && descr_of(as_array(a))->type_num == NPY_BOOL &&
                        PyLong_CheckExact(b) && PyLong_AsLongAndOverflow(b, &overflow) == 2;
@@ -119,7 +120,7 @@ PyObject* in_place(PyObject* a, PyObject* b) {
   return become(a, F(a, b));
 }
 PyObject* power_in_place(PyObject* a, PyObject* b, PyObject*) {
-  return become(a, power(a, b, nullptr));
+  return become(a, power(a, b, Py_None));
 }
 
 template <auto F>

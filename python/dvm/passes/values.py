@@ -65,19 +65,24 @@ class Value(Operand):
         spread = [self._builder.broadcast(tensor, shape) for tensor in tensors]
         return self._made(self._builder.elementwise(op, *spread))
 
+    def _axis(self, axis: int) -> int:
+        if not -self.rank <= axis < self.rank:
+            raise IndexError(f"axis {axis} of a value of {self.rank} axes")
+        return axis % self.rank
+
     def reduce(self, op: str, axis: Axes) -> Value:
         """See Operand."""
-        axes = [a % self.rank for a in axes_of(axis)]
+        axes = [self._axis(a) for a in axes_of(axis)]
         return self._made(self._builder.reduce(op, self._tensor, axes))
 
     def mean(self, axis: Axes = -1) -> Value:
         """See Operand."""
-        axes = [a % self.rank for a in axes_of(axis)]
+        axes = [self._axis(a) for a in axes_of(axis)]
         return self._made(self._builder.mean(self._tensor, axes))
 
     def split(self, parts: int, axis: int = -1) -> list[Value]:
         """See Operand; the last part has what is left."""
-        axis %= self.rank
+        axis = self._axis(axis)
         whole = self.shape[axis]
         each = whole // parts
         made = []
@@ -89,7 +94,7 @@ class Value(Operand):
 
     def join(self, *others: Value, axis: int = -1) -> Value:
         """See Operand; other axes repeat as in NumPy."""
-        axis %= self.rank
+        axis = self._axis(axis)
         parts = [self, *others]
         shape: tuple[Size, ...] = ()
         for part in parts:
@@ -120,7 +125,7 @@ class Value(Operand):
 
     def flip(self, axis: int) -> Value:
         """The elements along an axis in the other order."""
-        axis %= self.rank
+        axis = self._axis(axis)
         starts: list[Size] = [0] * self.rank
         steps = [1] * self.rank
         starts[axis], steps[axis] = self.shape[axis] - 1, -1

@@ -272,3 +272,8 @@ def test_arrays_are_weakly_referenced_and_end():
     del x
     gc.collect()
     assert gone == [1]
+
+
+def test_a_power_has_no_modulus():
+    with pytest.raises(TypeError, match="unsupported operand"):
+        pow(dvm.asarray([1, 2, 3]), 2, 5)

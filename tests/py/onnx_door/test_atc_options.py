@@ -221,6 +221,26 @@ def test_names_that_there_are_not(
     assert said.count("\n") == 1
 
 
+def test_no_other_file_is_written_over(layer: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    passes, notes, made = (layer.with_name(name) for name in ("p.py", "notes.txt", "made.dvm"))
+    passes.write_text("P = []")
+    notes.write_text("mine")
+    before = {path: path.read_bytes() for path in (layer, passes, notes)}
+    for given in (
+        ["-o", str(layer)],
+        ["-o", str(notes)],
+        ["-o", str(passes), "--passes", f"{passes}:P"],
+        ["-o", str(made), "--report", str(layer)],
+        ["-o", str(made), "--report", str(made)],
+    ):
+        assert atc.main([str(layer), *given]) == 2
+        assert "written" not in capsys.readouterr().out
+        assert {path: path.read_bytes() for path in before} == before
+        assert not made.exists()
+    for _ in range(2):
+        assert atc.main([str(layer), "-o", str(made)]) == 0
+
+
 def test_the_page_has_each_option() -> None:
     page = (Path(__file__).parents[3] / "docs" / "atc.md").read_text("utf-8")
     table = page.split("## The options")[1].split("## From ATC")[0]

@@ -34,6 +34,11 @@ class Raises(Tanh):
         return 1 // 0
 
 
+class WrongAxis(Tanh):
+    def replacement(self, x):
+        return ops.join([x.flip(0), x], axis=-2)
+
+
 class NoValue(Tanh):
     def replacement(self):
         return "three"
@@ -52,6 +57,7 @@ class Kept(Tanh):
     [
         (OtherDtype, ["model.py:7", "%1 = tanh is f32[n], its replacement bool[n]"]),
         (OtherShape, ["model.py:7", "tanh is f32[n], its replacement f32[2*n]"]),
+        (WrongAxis, ["raises IndexError", "axis -2 of a value of 1 axes"]),
         (Raises, ["model.py:7", "raises ZeroDivisionError", "test_refusals.py:"]),
         (
             NoValue,

@@ -39,3 +39,18 @@ def test_an_op_takes_the_place_of_calls_over_tensors() -> None:
     graph = compiled.call.compiled.inspect("graph")
     assert " sqrt(" in graph
     assert "rsqrt" not in graph
+
+
+def exponential(x: torch.Tensor) -> torch.Tensor:
+    return torch.exp(x)
+
+
+def test_an_op_takes_each_dtype_of_tensors() -> None:
+    dvm.annotate(exponential, op=lambda x: ops.exp(x))
+    for dtype in (torch.float16, torch.bfloat16, torch.float32, torch.float64):
+        compiled: Any = dvm.compile(lambda x: exponential(x))
+        x = torch.rand(5).to(dtype)
+        with torch.no_grad(), dvm.stance("force_capture"):
+            for _ in range(2):
+                torch.testing.assert_close(compiled(x), torch.exp(x))
+        assert compiled.stats.hits == 1

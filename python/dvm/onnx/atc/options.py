@@ -14,6 +14,8 @@ from dvm.compiling import NUMERICS, PRECISIONS
 from dvm.passes import PassSet, steps
 from dvm.passes.pass_set import line_of
 
+#: what a file of a graph begins with (cpp/core/file/layout.h)
+MAGIC = b"\x89dvm\r\n\x1a\n"
 #: --opt -> what is done beyond the level before
 LEVELS = {
     0: "only steps that are needed",
@@ -104,7 +106,30 @@ def read(arguments: Sequence[str]) -> argparse.Namespace:
         options.precision = "high" if options.opt == 3 else "highest"
     if options.mode == "build" and options.output is None:
         raise UsageError("there is no file to write: give -o MODEL.dvm")
+    _check_apart(options)
     return options
+
+
+def _check_apart(options: argparse.Namespace) -> None:
+    """No file that is written may be one that is read, or another one that is written."""
+    read_from = [options.model, options.options, *files_of_passes(options.passes)]
+    seen = {path.resolve() for path in read_from if path is not None}
+    for name, path in (("-o", options.output), ("--report", options.report)):
+        if path is None:
+            continue
+        if path.resolve() in seen:
+            raise UsageError(f"{name} {path} would write over another file of this command")
+        seen.add(path.resolve())
+    written = options.output
+    if written is not None and written.is_file() and not is_ours(written):
+        raise UsageError(f"-o {written} is there and is no file of dvm's: it stays as it is")
+
+
+def is_ours(path: Path) -> bool:
+    """Whether a file is empty, or begins as those do that dvm-atc writes."""
+    with path.open("rb") as file:
+        begin = file.read(len(MAGIC))
+    return begin in (b"", MAGIC)
 
 
 def _of_file(path: Path, given: dict[str, Any]) -> list[str]:

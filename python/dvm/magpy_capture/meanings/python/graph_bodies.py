@@ -17,8 +17,6 @@ from dvm.magpy_capture.values import Abstract, Literal, Named, Tensor, resolve
 from dvm.magpy_capture.values.kinds import name_of
 from dvm.passes.values import Value, node_for
 
-_NAMES = {spelling: name for name, spelling in DTYPES.items()}
-
 
 class GraphBodies(PythonPart):
     """Writes such a function into the graph in place of a call."""
@@ -51,7 +49,8 @@ class GraphBodies(PythonPart):
             ) from error
         graph.locate(first, self.program.at)
         self.graph.adopt(first)
-        dtype, shape = _NAMES[self.graph.dtype(node)], self.graph.shape(node)
+        spelled, shape = self.graph.dtype(node), self.graph.shape(node)
+        dtype = next(name for name, spelling in DTYPES.items() if spelling == spelled)
         made = dtype, tuple(map(self.sizes.observed, shape))
         wanted = library.dtype_of(seen), tuple(seen.shape)
         if made != wanted:
