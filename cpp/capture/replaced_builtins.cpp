@@ -1,5 +1,7 @@
 #include "capture/replaced_builtins.h"
 
+#include <algorithm>
+#include <iterator>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -20,11 +22,7 @@ std::vector<std::pair<PyObject*, PyObject*>>& noted() {
 }
 
 bool is_for_programs(const char* name) {
-  if (name[0] == '_') return true;
-  for (const std::string_view other : kOthers) {
-    if (name == other) return true;
-  }
-  return false;
+  return name[0] == '_' || std::ranges::find(kOthers, std::string_view(name)) != std::end(kOthers);
 }
 
 }  // namespace

@@ -27,6 +27,10 @@ class Step(NamedTuple):
     matches: int
     effects: int
 
+    def without_text(self) -> dict[str, Any]:
+        """What a report tells of it."""
+        return {name: value for name, value in self._asdict().items() if name != "text"}
+
 
 class CompiledGraph:
     """A graph compiled for a target; call it on arrays and numbers.

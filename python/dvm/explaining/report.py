@@ -218,7 +218,7 @@ def _path(path: _dvm.PathRecord, graphs: int) -> dict[str, Any]:
         "decisions": [
             {**decision, "graph": graphs + decision["graph"]} for decision in path["decisions"]
         ],
-        "passes": [_without_text(Step(*made)) for made in path["passes"]],
+        "passes": [Step(*made).without_text() for made in path["passes"]],
     }
 
 
@@ -309,10 +309,6 @@ def _fallback_lines(path: dict[str, Any]) -> list[str]:
         *([f"    {path['source']}"] if path["source"] else []),
         f"  hint: {path['hint']}",
     ]
-
-
-def _without_text(step: Step) -> dict[str, Any]:
-    return {name: value for name, value in step._asdict().items() if name != "text"}
 
 
 def _pass_lines(path: dict[str, Any]) -> list[str]:

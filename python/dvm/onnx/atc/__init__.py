@@ -102,10 +102,7 @@ class Run:
         steps, lines = self._steps, []
         of_steps = sum(step.nanoseconds for step in steps)
         self.report["seconds"] = took
-        self.report["steps"] = [
-            {name: value for name, value in step._asdict().items() if name != "text"}
-            for step in steps
-        ]
+        self.report["steps"] = [step.without_text() for step in steps]
         if steps:
             lines.append(_line("import", f"{1e3 * took - of_steps / 1e6:.1f} ms"))
         for stage in dict.fromkeys(step.stage for step in steps):

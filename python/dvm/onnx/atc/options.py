@@ -121,11 +121,11 @@ def _check_apart(options: argparse.Namespace) -> None:
             raise UsageError(f"{name} {path} would write over another file of this command")
         seen.add(path.resolve())
     written = options.output
-    if written is not None and written.is_file() and not is_ours(written):
+    if written is not None and written.is_file() and not _is_ours(written):
         raise UsageError(f"-o {written} is there and is no file of dvm's: it stays as it is")
 
 
-def is_ours(path: Path) -> bool:
+def _is_ours(path: Path) -> bool:
     """Whether a file is empty, or begins as those do that dvm-atc writes."""
     with path.open("rb") as file:
         begin = file.read(len(MAGIC))
