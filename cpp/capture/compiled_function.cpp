@@ -472,10 +472,11 @@ PyObject* CompiledFunction::capture(PyObject* self, Call& call) {
   const bool skipped = trace.record->skipped() > 0;
   Policy::Traced traced{load, distinct_events(recording), recording.opcodes, since(begin).cpu};
   policy_.recorded(traced);
-  const auto put_off = [&](int64_t expected, bool at_least) {
+  using Known = Policy::Known;
+  const auto put_off = [&](int64_t expected, Known known) {
     ++stats_.fallbacks;
     const int64_t behind = since(begin).cpu - traced.nanos;
-    policy_.put_off(traced.tracer + behind, traced.tracer + expected, at_least);
+    policy_.put_off(traced.tracer + behind, traced.tracer + expected, known);
     return trace.result.release();
   };
   if (!trace.result) {  // the user's own exception: no path to keep
@@ -491,16 +492,16 @@ PyObject* CompiledFunction::capture(PyObject* self, Call& call) {
   const int64_t expected = policy_.expected_of(traced.events);
   if (trace.record->is_over_limit()) {
     may_skip_turns_ = may_skip_turns_ && !trace.record->is_left_within_skipped();
-    return put_off(expected + traced.tracer, true);
+    return put_off(expected + traced.tracer, Known::no_end);
   }
-  if (expected > budget) return put_off(expected, false);
+  if (expected > budget) return put_off(expected, Known::about);
   int64_t most = at_any_cost ? INT64_MAX : budget + Policy::kAtOnce;
   const auto count = gives_arguments ? std::ssize(recorded_arguments) : parameters_;
   std::unique_ptr<Path> path = lower_(self, trace, bound, count, most);
   const int64_t lowered = since(begin).cpu - traced.nanos;
   if (path == nullptr) {
     if (PyErr_Occurred()) return nullptr;
-    return put_off(std::max(2 * lowered, most), true);
+    return put_off(std::max(2 * lowered, most), Known::at_least);
   }
   // With the turns that it lacks, another recording may become a path.
   if (skipped && !path->reason().empty()) {
@@ -509,7 +510,8 @@ PyObject* CompiledFunction::capture(PyObject* self, Call& call) {
     const double times = 1 + static_cast<double>(trace.record->skipped()) /
                                  static_cast<double>(std::max<int64_t>(1, recording.opcodes));
     const double events = times * static_cast<double>(recording.events.size());
-    return put_off(std::max(2 * lowered, policy_.expected_of(static_cast<int64_t>(events))), true);
+    const int64_t price = policy_.expected_of(static_cast<int64_t>(events));
+    return put_off(std::max(2 * lowered, price), Known::at_least);
   }
   // The function itself may have replaced its code, or called itself, meanwhile.
   if (code.get() != code_.get()) return trace.result.release();

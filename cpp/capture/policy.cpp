@@ -49,13 +49,14 @@ const Policy::Plain* Policy::slowest_like(double load) const {
 bool Policy::hit(double load, Times taken) {
   hit_ = taken.cpu;
   const Plain* plain = slowest_like(load);
-  const bool tells = plain != nullptr && taken.cpu >= kShort;
+  const bool tells = plain != nullptr;
   const double times =
       tells ? std::min(ratio(taken.cpu, plain->times.cpu), ratio(taken.wall, plain->times.wall))
             : 0;
   is_unserved_ = false;
   // One call that was recorded tells less than several that ran plain.
-  const double usual = tells && plain->is_bound ? 2 * kSlower : kSlower;
+  const double slower = taken.cpu < kShort ? kSlowerShort : kSlower;
+  const double usual = tells && plain->is_bound ? 2 * slower : slower;
   if (lose(times - usual, tells ? taken.cpu - plain->times.cpu : 0)) {
     slow_ = taken.cpu;
     plain_ = plain->times.cpu;
@@ -77,9 +78,10 @@ bool Policy::lose(double calls, int64_t nanos) {
 }
 
 void Policy::plain(double load, Times taken, int64_t prefix) {
-  usual_ = usual_ == 0 ? taken.cpu : usual_ + (taken.cpu - usual_) / 4;
+  if (usual_ == 0) balance_ += std::clamp(kAhead * taken.cpu, kAtOnce, kNoticed);
+  usual_ = usual_ == 0 ? std::max<int64_t>(taken.cpu, 1) : usual_ + (taken.cpu - usual_) / 4;
   is_unserved_ = true;
-  balance_ += taken.cpu * stands_for_;
+  balance_ += taken.cpu * stands_for_ / (is_doubted_ ? kDoubt : 1);
   stands_for_ = until_plain_ = 1 + kShort / 5 / std::max<int64_t>(taken.cpu, 1);
   until_hit_ = 0;
   interval_ = 1;
@@ -107,7 +109,7 @@ bool Policy::may_capture(int64_t hits) {
     unhit_ = 0;
     balance_ = std::max(balance_, std::min(kAtOnce, balance_ + more * worth_of_hit()));
   }
-  waits_ = balance_ < price();
+  waits_ = usual_ == 0 || balance_ < price();
   return !waits_;
 }
 
@@ -130,9 +132,10 @@ void Policy::recorded(Traced& traced) {
 void Policy::pay(int64_t taken) { balance_ = std::clamp<int64_t>(balance_ - taken, 0, kAtOnce); }
 
 // A second attempt that came to nothing was told too little by the first.
-void Policy::put_off(int64_t taken, int64_t expected, bool at_least) {
+void Policy::put_off(int64_t taken, int64_t expected, Known known) {
   pay(taken);
-  is_least_ = at_least || is_put_off_;
+  is_doubted_ = known == Known::no_end;
+  is_least_ = known != Known::about || is_put_off_;
   expected_ = is_put_off_ ? std::max(expected, 2 * expected_) : expected;
   waits_ = is_put_off_ = true;
 }
@@ -144,7 +147,7 @@ void Policy::captured(const Traced& traced, int64_t lowered) {
   }
   expected_ = traced.tracer + lowered;
   pay(expected_);
-  waits_ = is_put_off_ = is_least_ = false;
+  waits_ = is_put_off_ = is_least_ = is_doubted_ = false;
   ++unhit_;
   until_hit_ = 1;  // the first hit makes what the others find
 }
@@ -153,9 +156,11 @@ void Policy::captured(const Traced& traced, int64_t lowered) {
 std::string Policy::why() const {
   if (rests_) return "hits-slower\n" + time_text(slow_) + "\n" + time_text(plain_);
   if (!waits_) return {};
+  if (expected_ == 0) return "first-call";
   const std::string costs = '\n' + time_text(price());
   if (usual_ == 0) return (is_least_ ? "tried-untimed" : "waits-untimed") + costs;
-  const int64_t left = 1 + std::max<int64_t>(0, price() - balance_) / usual_;
+  const int64_t owed = std::max<int64_t>(0, price() - balance_) * (is_doubted_ ? kDoubt : 1);
+  const int64_t left = 1 + owed / usual_;
   const std::string calls = '\n' + std::to_string(left) + '\n' + time_text(usual_);
   return (is_least_ ? "tried" : "waits") + costs + calls;
 }

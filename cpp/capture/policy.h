@@ -4,12 +4,16 @@
 //
 //   capture  A call that no path takes runs plain until calls have taken, since the last capture,
 //            what the next is expected to take; and that takes no longer than they have, or is
-//            given up. kAtOnce of it is advanced, once. Hits count with what they would have taken
-//            plain, as far as that is known, but earn no more than that: so all captures together
-//            take no longer than all calls, and what is captured at once is what takes little.
+//            given up. The first call runs plain and tells what calls take: kAhead of them are
+//            advanced, once, for what does not pay within a few more than those hardly pays at
+//            all, but no less than nobody notices, and no more than one who waits for it would.
+//            Hits count with what they would have taken plain, as far as that is known, but earn
+//            no more than kAtOnce: so all captures together take no longer than all calls.
 //   price    What the last capture took; of one that was given up, what it would have taken by its
 //            events, or twice what it had: that is the least, and so it says. Doubled for each
 //            attempt after one that came to nothing, and for each capture that nobody has hit.
+//            Where no end was seen, or twice none, another attempt gets a kDoubt-th of what calls
+//            take.
 //   slower   Replays may take longer than the calls do plain. Some are timed and compared with
 //            plain calls that were given about as much (call_load.h), which came to be before there
 //            was a path or behind a miss; what steps take before a guard fails is lost as well.
@@ -45,10 +49,12 @@ class Policy {
  public:
   explicit Policy(Rates& rates = rates_of_process) : rates_(&rates) {}
 
-  // What nobody notices once.
-  static constexpr int64_t kAtOnce = 5'000'000;
-  // Hits that take so many times as long as plain calls are no noise.
-  static constexpr double kSlower = 1.1;
+  // What nobody notices once, and what one does who waits for it.
+  static constexpr int64_t kAtOnce = 5'000'000, kNoticed = 100'000'000;
+  static constexpr int64_t kAhead = 10, kDoubt = 8;
+  // Hits that take so many times as long as plain calls are no noise; and of those that are so
+  // short that what reads the clock counts.
+  static constexpr double kSlower = 1.1, kSlowerShort = 2;
   // Plain calls' time that may be lost; no call counts for more than one, for a clock may be wrong.
   static constexpr double kPatience = 4;
 
@@ -90,8 +96,9 @@ class Policy {
     int64_t tracer = 0;  // what of that the call would not have taken plain: told by recorded()
   };
   void recorded(Traced& traced);
-  // It was not captured, after so many ns, and would take so many, or nobody knows how many more.
-  void put_off(int64_t taken, int64_t expected, bool at_least);
+  // It was not captured, after so many ns, and would take so many.
+  enum class Known { about, at_least, no_end };  // no_end: the recording was cut short
+  void put_off(int64_t taken, int64_t expected, Known known);
   // It was, in so many ns; `lowered` of these behind the recording.
   void captured(const Traced& traced, int64_t lowered);
 
@@ -114,14 +121,15 @@ class Policy {
   void pay(int64_t taken);
 
   Rates* rates_;
-  int64_t own_event_ = 0;      // what an event of this function took; 0: of none yet
-  int64_t balance_ = kAtOnce;  // what plain calls have taken, and what was advanced
-  int64_t expected_ = 0;       // of the next capture
-  int unhit_ = 0;              // captures since the last hit
-  int64_t hits_ = 0;           // when last asked
-  bool waits_ = false;         // a call was not captured for its price
-  bool is_put_off_ = false;    // nor was the last that was recorded
-  bool is_least_ = false;      // it may take more than is expected
+  int64_t own_event_ = 0;    // what an event of this function took; 0: of none yet
+  int64_t balance_ = 0;      // what plain calls have taken, and what was advanced
+  int64_t expected_ = 0;     // of the next capture
+  int unhit_ = 0;            // captures since the last hit
+  int64_t hits_ = 0;         // when last asked
+  bool waits_ = false;       // a call was not captured for its price
+  bool is_put_off_ = false;  // nor was the last that was recorded
+  bool is_least_ = false;    // it may take more than is expected
+  bool is_doubted_ = false;  // and nobody knows how much
 
   std::array<Plain, 8> known_ = {};
   size_t next_ = 0;

@@ -681,6 +681,9 @@ OBJECT_TELLS_END = Row("an object that tells when it dies, or lends memory until
 # ---- paths
 
 LONG_CALL = Row("a call of {} steps, of which some turns were not recorded", AT_ONCE)
+FIRST_CALL = Row(
+    "a first call runs plain, which tells what calls take; the next may be captured", AT_ONCE
+)
 WAITS = Row(
     "capture \N{ALMOST EQUAL TO} {}, after about {} more plain calls, saves up to {} of each; or "
     "`force_capture`",

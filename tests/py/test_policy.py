@@ -102,9 +102,9 @@ def test_a_capture_explains_itself_without_calling_again(counted: Counted) -> No
         y = inverse(m)
         return y * 2 if y[0, 0] > n else y - 1
 
+    dvm.set_stance("force_capture")  # the count is of each call, none of which must be put off
     f(np.eye(3), 0.0)
     assert counted.runs == 1
-    dvm.set_stance("force_capture")  # the count is of one call more, which must not be put off
     f(np.eye(3), 2.0)  # the prefix, and the recording
     assert counted.runs == 3
     assert "took the other way" in f.why_recompiled()[0].reasons[0].text
@@ -179,10 +179,11 @@ def test_a_capture_that_costs_much_waits_until_it_is_paid_for() -> None:
     """And says what it costs, what it may save, and when it will be."""
     f, x = dvm.compile(many_steps), np.ones(3)
     report = dvm.explain(f)(x)
+    assert "call ran uncompiled: a first call runs plain, which tells" in report.summary
+    report = dvm.explain(f)(x)
     assert f.stats.captures == 0
-    assert "call ran uncompiled: capture ≈" in report.summary
-    assert "when plain calls have taken as long; or `force_capture`" in report.summary
-    f(x)
+    assert "call ran uncompiled; never replayed in 2 calls: capture ≈" in report.summary
+    assert f.stats.price in report.summary
     assert f.stats.price in repr(f)
     assert f.stats.price == f.fallback_reasons[-1]
     found = PRICE.match(f.stats.price)
@@ -219,7 +220,7 @@ def test_a_function_is_captured_before_its_calls_have_cost_four_times_that() -> 
 def test_captures_of_many_outcomes_take_no_longer_than_calls_have() -> None:
     """And 5 ms, which are advanced. That hits come between makes no new capture cheap."""
     functions = {f"k{i}": lambda y, i=i: y * i + np.sqrt(y) for i in range(200)}
-    f, x = dvm.compile(lambda x, k: functions[k](x * 0.5 + 1)), np.linspace(0, 1, 1000)
+    f, x = dvm.compile(lambda x, k: functions[k](x * 0.5 + 1)), np.linspace(0, 1, 20_000)
     draw = random.Random(1)
     names = [f"k{min(199, int(draw.paretovariate(0.7)))}" for _ in range(300)]
     plain = taken = 0.0
@@ -278,7 +279,8 @@ def test_a_call_of_many_instructions_is_recorded_once_it_is_worth_that() -> None
 
     x, n = np.ones(3), 10_000
     plain = f.__wrapped__(x, n)
-    np.testing.assert_array_equal(f(x, n), plain)
+    for _ in range(2):
+        np.testing.assert_array_equal(f(x, n), plain)
     assert f.stats.captures == 0
     assert f.fallback_reasons[-1].code in PUT_OFF
     while not f.stats.captures and f.stats.calls < 20_000:
@@ -302,7 +304,8 @@ def test_a_capture_that_turns_out_to_be_long_is_given_up() -> None:
         return np.array(x.tolist()) * 2  # few steps, and one for each element
 
     x = np.arange(100_000.0)
-    np.testing.assert_array_equal(f(x), x * 2)
+    for _ in range(2):
+        np.testing.assert_array_equal(f(x), x * 2)
     assert f.stats.captures == 0
     assert f.fallback_reasons[-1].code in PUT_OFF
     np.testing.assert_array_equal(f(x[:3]), x[:3] * 2)
@@ -336,7 +339,7 @@ def test_a_warning_that_nobody_sees_drops_no_replay() -> None:
         for n in range(1, 30):
             x, d = np.arange(-1.0, n), np.zeros(1)
             np.testing.assert_array_equal(f(x, d), f.__wrapped__(x, d))
-    assert (f.stats.captures, f.stats.hits, f.stats.drops) == (1, 28, 0)
+    assert (f.stats.captures, f.stats.hits, f.stats.drops) == (1, 27, 0)
     with pytest.warns(RuntimeWarning) as caught:
         f(np.ones(1), np.zeros(1))
     assert len(caught) == 1
@@ -403,7 +406,7 @@ def test_hits_that_are_slower_than_plain_calls_are_given_up() -> None:
     for _ in range(300):
         i, j = rng.integers(0, 1000, (2, 10))
         np.testing.assert_array_equal(compiled(a, i, j), marked(plain, i, j))
-        if compiled.fallback_reasons:
+        if "hits-slower" in {reason.code for reason in compiled.fallback_reasons}:
             break
     np.testing.assert_array_equal(a, plain)
     (reason,) = compiled.fallback_reasons

@@ -71,7 +71,7 @@ def test_a_path_that_rounds_stays_however_slow_it_is() -> None:
     compiled, a, i = dvm.compile(marked), np.zeros(1_000_000, "f4"), np.arange(3)
     seen = {bits(compiled(a, i)) for _ in range(60)}
     assert len(seen) == 1
-    assert compiled.stats.hits == 59
+    assert compiled.stats.hits == 58
 
 
 def test_calls_that_no_path_takes_leave_those_that_one_takes_alone() -> None:
