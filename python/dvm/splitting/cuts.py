@@ -18,10 +18,11 @@ SUSPENDED = (
     | inspect.CO_ASYNC_GENERATOR
     | inspect.CO_ITERABLE_COROUTINE
 )
-#: Operations without which a part has nothing to compile.
+#: Operations without which a part has nothing to compile. Comprehensions were calls until CPython
+#: 3.12; now they stand where they are and fill what they make.
 WORK = frozenset(
     {"binary", "subscript", "slice", "compare", "compare_truth"}
-    | {"call", "call_kw", "call_function_ex"}
+    | {"call", "call_kw", "call_function_ex", "list_append", "set_add", "map_add"}
 )
 
 
