@@ -89,6 +89,10 @@ class CompiledGraph:
             [f"y{k}" for k in range(len(self._compiled.results))],
         )
 
+    def name(self, inputs: list[str], results: list[str]) -> None:
+        """Say what arguments and results are called."""
+        self._names = inputs, results
+
     def __call__(self, *arguments: Any) -> tuple[Any, ...]:
         """Return the results of the graph, for its inputs and scalars in their order.
 
@@ -186,7 +190,7 @@ class CompiledGraph:
         given = {key: value for key, value in self._given.items() if key not in ("graph", "passes")}
         passes = [*(self._passes or ()), f"{step}:resume"]
         made = CompiledGraph(graph, target=self.target, passes=passes, **given)
-        made._names = self._names
+        made.name(*self._names)
         return made
 
     def native(self, target: str) -> _dvm.CompiledGraph:
@@ -258,7 +262,7 @@ def compiled_of(
         types=types,
         passes=[*switches, *(passes or ())] if switches else passes,
     )
-    loaded._names = settings["inputs"], settings["results"]
+    loaded.name(settings["inputs"], settings["results"])
     return loaded
 
 

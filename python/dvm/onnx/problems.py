@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import contextlib
+from collections.abc import Iterator, Mapping
 
 from dvm import errors
+from dvm.onnx.values import Needs
 
 MOST_LISTED = 40
 
@@ -29,6 +31,24 @@ def missing_operators(missing: Mapping[str, int]) -> errors.Error:
 
 def bad_model(message: str, hint: str = "export the model again") -> errors.Error:
     return errors.make("file_header", message, hint)
+
+
+@contextlib.contextmanager
+def told_of(what: str) -> Iterator[None]:
+    """Make a FormatError of whatever else reading a model, or a part of one, raises.
+
+    A file may have anything anywhere, and rows of operators rely on what ONNX says of operands and
+    attributes: what Python then raises is about the model, and names it here.
+    """
+    try:
+        yield
+    except (errors.Error, OSError, Needs):
+        raise
+    except Exception as error:
+        said = f"{error}".strip().splitlines()
+        detail = ": ".join([type(error).__name__, *said[:1]])
+        hint = "onnx.checker.check_model may say more; export the model again"
+        raise bad_model(f"{what} is not as ONNX has it ({detail})", hint) from error
 
 
 def wrong_arguments(message: str, hint: str) -> errors.Error:
