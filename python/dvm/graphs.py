@@ -90,8 +90,9 @@ class CompiledGraph:
         )
 
     def name(self, inputs: list[str], results: list[str]) -> None:
-        """Say what arguments and results are called."""
+        """Say what arguments and results are called, in files and in messages."""
         self._names = inputs, results
+        self._compiled.argument_names = inputs
 
     def __call__(self, *arguments: Any) -> tuple[Any, ...]:
         """Return the results of the graph, for its inputs and scalars in their order.

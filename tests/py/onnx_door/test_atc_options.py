@@ -373,6 +373,19 @@ def test_an_interruption_of_a_pass_ends_the_command(
     assert not made.exists()
 
 
+@pytest.mark.parametrize("mode", ["build", "check"])
+def test_a_pass_is_run_once(layer: Path, mode: str) -> None:
+    mine = layer.parent / "mine.py"
+    mine.write_text(ENDING.format("pass"))
+    report = layer.with_suffix(".json")
+    arguments = ["-o", str(layer.with_suffix(".dvm")), "--report", str(report)]
+    arguments += ["--dump", str(layer.parent / "texts"), "--passes", f"{mine}:Counts"]
+    assert atc.main([str(layer), "--mode", mode, *arguments]) == 0
+    assert (layer.parent / "mine.py.runs").read_text() == "x"
+    assert names_of(json.loads(report.read_text()))[0] == "Counts"
+    assert (layer.parent / "texts" / "00_prepare_Counts.txt").read_text().startswith("graph v1")
+
+
 def test_a_full_disk_is_an_error(layer: Path) -> None:
     command = [sys.executable, "-c", "from dvm.onnx import atc; raise SystemExit(atc.main())"]
     with open("/dev/full", "w") as full:

@@ -138,3 +138,19 @@ def test_a_file_takes_sizes_of_0(name: str, tmp_path: Path) -> None:
             assert made.dtype == wanted.dtype
             np.testing.assert_array_equal(made, wanted)
     assert loaded.variants == 1
+
+
+def test_a_size_that_may_not_be_0_is_named(tmp_path: Path) -> None:
+    """What is computed depends on it: a file has no second variant."""
+    body = """
+        s = Shape(x) n = Gather(s, zero) k = Sub(n, one) h = Div(k, two)
+        h1 = Unsqueeze(h, axes) y = ConstantOfShape(h1)
+    """
+    weights = {"zero": np.array(0), "one": np.array(1), "two": np.array(2), "axes": np.array([0])}
+    loaded = dvm.onnx.load(model("float[n] x", "float[k] y", body, weights))
+    assert [loaded(np.ones(n, F))[0].size for n in (5, 1, 0)] == [2, 0, 0]
+    loaded.save(tmp_path / "model.dvm")
+    saved = dvm.load(tmp_path / "model.dvm")
+    assert saved(np.ones(5, F))[0].size == 2
+    with pytest.raises(dvm.ShapeError, match=r"axis 0 of argument 0 \('x'\) is 0, and .* n >= 1"):
+        saved(np.ones(0, F))
