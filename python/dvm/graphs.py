@@ -169,7 +169,8 @@ class CompiledGraph:
     def steps(self) -> list[Step]:
         """What each step of the compiler took, found and made of the graph, in their order.
 
-        The passes are run once more for that.
+        dvm's own are run once more for that, and yours where the graph has loops, branches or
+        functions; else what yours did is known.
         """
         return [Step(*made) for made in self._compiled.describe()["passes"]]
 
