@@ -117,7 +117,7 @@ class Importer:
                 if getattr(error, "is_placed", False):
                     raise
                 text = str(error).removeprefix(f"{error.code} ")
-                error.args = (f"{error.code} {_where(node)}: {text}",)
+                error.args = (f"{error.code} {problems.in_a_line(_where(node))}: {text}",)
                 error.is_placed = True  # type: ignore[attr-defined]
                 raise
             for name, value in zip(node.output, made, strict=False):

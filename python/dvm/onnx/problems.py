@@ -11,8 +11,13 @@ from dvm.onnx.values import Needs
 MOST_LISTED = 40
 
 
+def in_a_line(text: str) -> str:
+    """Return a text with what no line shows escaped: names in a file may have any characters."""
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
+
+
 def unsupported(message: str, hint: str) -> errors.Error:
-    return errors.make("unsupported", message, hint)
+    return errors.make("unsupported", in_a_line(message), in_a_line(hint))
 
 
 def missing_operators(missing: Mapping[str, int]) -> errors.Error:
@@ -30,7 +35,7 @@ def missing_operators(missing: Mapping[str, int]) -> errors.Error:
 
 
 def bad_model(message: str, hint: str = "export the model again") -> errors.Error:
-    return errors.make("file_header", message, hint)
+    return errors.make("file_header", in_a_line(message), in_a_line(hint))
 
 
 @contextlib.contextmanager
@@ -52,8 +57,8 @@ def told_of(what: str) -> Iterator[None]:
 
 
 def wrong_arguments(message: str, hint: str) -> errors.Error:
-    return errors.make("wrong_arguments", message, hint)
+    return errors.make("wrong_arguments", in_a_line(message), in_a_line(hint))
 
 
 def wrong_dtype(message: str) -> errors.Error:
-    return errors.make("dtype_mismatch", message)
+    return errors.make("dtype_mismatch", in_a_line(message))

@@ -57,6 +57,7 @@ def test_a_damaged_model_is_a_model_or_an_error(name: str, tmp_path: Path) -> No
             refused += 1
             assert not isinstance(error, dvm.InternalError)
             assert str(error).startswith(error.code)
+            assert str(error).isprintable()
             assert error.hint in str(error)
     assert refused
 
