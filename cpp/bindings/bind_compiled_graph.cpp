@@ -91,14 +91,17 @@ bool runs_bodies(const core::Graph& graph) {
   return false;
 }
 
+bool is_plain(const core::Module& module) { return module.is_graph() && !runs_bodies(module.main); }
+
 class GraphFunction {
  public:
   GraphFunction(core::Module module, driver::Options options,
                 const std::vector<driver::SizeCheck>& checks, const Objects& functions,
                 const Objects& types)
       : module_(std::move(module)),
-        options_(std::move(options)),
-        compilation_(driver::compile(module_, options_, checks)),
+        given_(std::move(options)),
+        first_(prepared(module_, given_)),
+        compilation_(driver::compile(module_, first_.rest, checks)),
         classes_(plan().types, types) {
     for (const core::Value v : module_.main.inputs()) {
       is_scalar_.push_back(module_.main.node(v).op == core::Op::scalar);
@@ -117,6 +120,8 @@ class GraphFunction {
     }
   }
 
+  std::vector<std::string> argument_names;  // for messages; may be empty
+
   const runtime::Plan& plan() const { return compilation_.graph.plan(); }
   const runtime::CompiledGraph& graph() const { return compilation_.graph; }
 
@@ -124,25 +129,22 @@ class GraphFunction {
   py::list arguments() const { return types_of(module_.main.inputs()); }
   py::list results() const { return types_of(module_.main.outputs); }
 
-  // With what passes make of it, all of which come before dvm's own.
+  // With what passes made of it, all of which come before dvm's own.
   void save(const std::string& path, core::SavedSettings settings) const {
-    core::Module written = module_;
-    if (options_.passes) {
-      const bool adds = !options_.passes->entries().empty();
-      if (adds && (!module_.is_graph() || runs_bodies(module_.main))) {
+    if (given_.passes) {
+      if (!given_.passes->entries().empty() && !is_plain(module_)) {
         core::fail(core::ErrorCode::unsupported,
                    "a file does not have what passes make of loops, branches and functions");
       }
-      written.main = driver::run_first(*options_.passes, std::move(written.main));
-      settings.off = options_.passes->off;
+      settings.off = given_.passes->off;
     }
     const py::gil_scoped_release released;
-    core::save_graph(path, written, settings);
+    core::save_graph(path, module_, settings);
   }
 
   py::dict types() const { return classes_.by_name(); }
 
-  py::dict describe() const { return describe_graph(module_, options_, compilation_); }
+  py::dict describe() const { return describe_graph(module_, first_.rest, compilation_, &first_); }
 
   py::tuple operator()(const py::args& args) const {
     std::vector<BufferView> inputs;
@@ -171,6 +173,15 @@ class GraphFunction {
   }
 
  private:
+  // Runs what comes before the list, once. With functions, loops or branches each of these is
+  // compiled by itself, and passes are part of that.
+  static driver::FirstDone prepared(core::Module& module, const driver::Options& options) {
+    if (!is_plain(module)) return {{}, options, {}, {}};
+    driver::FirstDone done = driver::run_first(std::move(module.main), options);
+    module.main = std::exchange(done.graph, {});
+    return done;
+  }
+
   py::list types_of(const std::vector<core::Value>& values) const {
     py::list types;
     for (const core::Value v : values) {
@@ -186,23 +197,53 @@ class GraphFunction {
     return types;
   }
 
-  [[noreturn]] static void refuse(py::handle object, size_t k, core::DType dtype, int rank) {
+  // "argument 1 ('mask')", where arguments have names.
+  std::string named(size_t argument) const {
+    std::string text = "argument " + std::to_string(argument);
+    if (argument < argument_names.size()) text += " ('" + argument_names[argument] + "')";
+    return text;
+  }
+
+  // Of an array among the arguments, which argument it is.
+  size_t place_of_input(int32_t input) const {
+    size_t place = 0;
+    for (int32_t arrays = -1; place < is_scalar_.size(); ++place) {
+      if (!is_scalar_[place] && ++arrays == input) break;
+    }
+    return place;
+  }
+
+  std::string why_stopped(runtime::ExecutionContext& context) const {
+    const auto failed = runtime::failed_check(plan(), context);
+    if (!failed) {
+      return "sizes or indices among the arguments do not fit the graph, or there is no memory for "
+             "its results";
+    }
+    if (failed->input < 0) {
+      return "sizes of the arguments do not fit the graph, by which " + failed->wanted;
+    }
+    const bool has_no_subject = failed->wanted.starts_with("is ");  // as in "is n"
+    return "axis " + std::to_string(failed->axis) + " of " + named(place_of_input(failed->input)) +
+           " is " + std::to_string(failed->size) +
+           (has_no_subject ? ", which by the graph " : ", and by the graph ") + failed->wanted;
+  }
+
+  [[noreturn]] void refuse(py::handle object, size_t k, core::DType dtype, int rank) const {
     if (PyErr_Occurred()) throw py::error_already_set();
     core::fail(core::ErrorCode::wrong_arguments,
-               "argument " + std::to_string(k) + " is " + capture::describe(object.ptr()) +
-                   "; the graph takes " +
+               named(k) + " is " + capture::describe(object.ptr()) + "; the graph takes " +
                    (rank < 0 ? std::string(core::to_string(dtype)) + ", a number"
                              : described({dtype, rank})));
   }
 
-  static core::Scalar scalar(py::handle object, size_t k, core::DType dtype) {
+  core::Scalar scalar(py::handle object, size_t k, core::DType dtype) const {
     core::Scalar read;
     if (!capture::read_scalar(object.ptr(), dtype, read)) refuse(object, k, dtype, -1);
     return read;
   }
 
-  static BufferView tensor(py::handle object, size_t k, const runtime::Argument& declared,
-                           capture::ValueSlot& slot) {
+  BufferView tensor(py::handle object, size_t k, const runtime::Argument& declared,
+                    capture::ValueSlot& slot) const {
     BufferView view;
     if (!capture::read_tensor(object.ptr(), declared, slot, view)) {
       refuse(object, k, declared.dtype, declared.rank);
@@ -243,9 +284,7 @@ class GraphFunction {
       if (const auto wrong = runtime::wrong_result(plan(), *context)) {
         core::fail(core::ErrorCode::host_result, *wrong);
       }
-      core::fail(core::ErrorCode::wrong_arguments,
-                 "sizes or indices among the arguments do not fit the graph, or there is no memory "
-                 "for its results");
+      core::fail(core::ErrorCode::wrong_arguments, why_stopped(*context));
     }
     const Released released{host, results};
     py::tuple arrays(results.size());
@@ -262,8 +301,9 @@ class GraphFunction {
     return arrays;
   }
 
-  core::Module module_;
-  driver::Options options_;
+  core::Module module_;  // behind first_
+  driver::Options given_;
+  driver::FirstDone first_;
   driver::Compilation compilation_;
   DataClasses classes_;
   std::vector<bool> is_scalar_;        // of the graph's arguments, in order
@@ -316,6 +356,8 @@ void bind_compiled_graph(py::module_& module) {
           },
           py::arg("path"), py::kw_only(), py::arg("target"), py::arg("numerics"),
           py::arg("precision"), py::arg("checks"), py::arg("inputs"), py::arg("results"))
+      .def_readwrite("argument_names", &GraphFunction::argument_names,
+                     "What messages call the arguments; they have numbers without.")
       .def_property_readonly("types", &GraphFunction::types)
       .def_property_readonly("arguments", &GraphFunction::arguments)
       .def_property_readonly("results", &GraphFunction::results)

@@ -47,6 +47,13 @@ void raise_refused(const core::FileAccessError& error) {
 PyObject* raise(const std::exception& error) {
   if (auto* ours = dynamic_cast<const core::Error*>(&error)) return raise_error(*ours);
   if (dynamic_cast<const std::bad_alloc*>(&error)) return PyErr_NoMemory();
+  // What Python raised within, such as an interruption of a pass, goes on as it is.
+  if (auto* raised = dynamic_cast<const py::error_already_set*>(&error)) {
+    PyErr_Restore(py::object(raised->type()).release().ptr(),
+                  py::object(raised->value()).release().ptr(),
+                  py::object(raised->trace()).release().ptr());
+    return nullptr;
+  }
   PyErr_SetString(PyExc_RuntimeError, error.what());
   return nullptr;
 }

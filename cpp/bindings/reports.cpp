@@ -26,20 +26,32 @@ void GraphReport::add(const core::Module& module, const driver::Options& options
   const driver::Compilation described = driver::describe(module, options);
   graphs_ += core::print(module);
   plans_ += runtime::print(compilation.graph.plan());
-  for (const core::Decision& decision : described.decisions) {
-    py::dict record = decision_of(decision);
-    record["graph"] = count_;
-    decisions_.append(record);
-  }
+  add_decisions(described.decisions);
   ++count_;
   // The times are those of the call that captured it.
   const size_t passes = std::min(described.passes.size(), compilation.passes.size());
   for (size_t k = 0; k < passes; ++k) {
-    const driver::PassRecord& pass = described.passes[k];
-    passes_.append(py::make_tuple(pass.name, compilation.passes[k].nanoseconds, pass.text,
-                                  std::string(driver::to_string(pass.stage)), pass.matches,
-                                  pass.effects));
+    add_pass(described.passes[k], compilation.passes[k].nanoseconds);
   }
+}
+
+void GraphReport::add_first(const driver::FirstDone& first) {
+  add_decisions(first.decisions);
+  for (const driver::PassRecord& pass : first.passes) add_pass(pass, pass.nanoseconds);
+}
+
+void GraphReport::add_decisions(const std::vector<core::Decision>& decisions) {
+  for (const core::Decision& decision : decisions) {
+    py::dict record = decision_of(decision);
+    record["graph"] = count_;
+    decisions_.append(record);
+  }
+}
+
+void GraphReport::add_pass(const driver::PassRecord& pass, int64_t nanoseconds) {
+  passes_.append(py::make_tuple(pass.name, nanoseconds, pass.text,
+                                std::string(driver::to_string(pass.stage)), pass.matches,
+                                pass.effects));
 }
 
 void GraphReport::write(py::dict& record) const {
@@ -50,12 +62,13 @@ void GraphReport::write(py::dict& record) const {
 }
 
 py::dict describe_graph(const core::Module& module, const driver::Options& options,
-                        const driver::Compilation& compilation) {
+                        const driver::Compilation& compilation, const driver::FirstDone* first) {
   py::dict record;
   record["reason"] = "";
   record["target"] = options.target;
   record["opaque_calls"] = py::list();
   GraphReport report;
+  if (first != nullptr) report.add_first(*first);
   report.add(module, options, compilation);
   report.write(record);
   return record;

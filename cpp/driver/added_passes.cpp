@@ -47,18 +47,6 @@ struct Made {
 
 }  // namespace
 
-core::Graph run_first(const AddedPasses& passes, core::Graph graph) {
-  const std::span<const AddedPasses::Entry> entries = passes.entries();
-  std::vector<core::Decision> decisions;
-  for (size_t k = 0; k < entries.size(); ++k) {
-    if (!entries[k].after.empty()) continue;
-    core::Graph made = passes.run(k, graph, decisions);
-    check_added(entries[k].name, graph, made, true);
-    graph = std::move(made);
-  }
-  return graph;
-}
-
 void check_added(const std::string& pass, const core::Graph& before, const core::Graph& after,
                  bool is_whole) {
   const Made made{pass, before, after};

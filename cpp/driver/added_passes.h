@@ -33,9 +33,6 @@ class AddedPasses {
   virtual void refused(const core::Error& /*error*/) const {}
 };
 
-// The Graph behind those that come before the list.
-core::Graph run_first(const AddedPasses& passes, core::Graph graph);
-
 // Throws PassError, with the pass's name and the node, for what is no Graph of the same arguments
 // and results. A body of a loop or branch may use functions and objects.
 void check_added(const std::string& pass, const core::Graph& before, const core::Graph& after,

@@ -18,6 +18,31 @@ namespace dvm::driver {
 
 namespace {
 
+// Those that come behind steps of the list.
+class LaterPasses : public AddedPasses {
+ public:
+  explicit LaterPasses(std::shared_ptr<const AddedPasses> all) : all_(std::move(all)) {
+    off = all_->off;
+    resumes_behind = all_->resumes_behind;
+    for (size_t k = 0; k < all_->entries().size(); ++k) {
+      if (all_->entries()[k].after.empty()) continue;
+      entries_.push_back(all_->entries()[k]);
+      places_.push_back(k);
+    }
+  }
+  std::span<const Entry> entries() const override { return entries_; }
+  core::Graph run(size_t index, const core::Graph& graph,
+                  std::vector<core::Decision>& decisions) const override {
+    return all_->run(places_[index], graph, decisions);
+  }
+  void refused(const core::Error& error) const override { all_->refused(error); }
+
+ private:
+  std::shared_ptr<const AddedPasses> all_;
+  std::vector<Entry> entries_;
+  std::vector<size_t> places_;
+};
+
 class Pipeline {
  public:
   // Records are what a report shows; without them the logs are told.
@@ -51,6 +76,15 @@ class Pipeline {
     plan.signatures = std::move(signatures);
     plan.functions = std::move(functions);
     return whole.finish(std::move(plan));
+  }
+
+  FirstDone run_first(core::Graph graph) {
+    run_added({}, Stage::prepare, graph, decisions_);
+    for (const core::Decision& decision : decisions_) log_decision(decision);
+    for (const PassRecord& pass : passes_) log_pass(pass);
+    Options rest = options_;
+    rest.passes = std::make_shared<LaterPasses>(options_.passes);
+    return {std::move(graph), std::move(rest), std::move(decisions_), std::move(passes_)};
   }
 
   // What there is behind that step; else all of them run.
@@ -174,6 +208,12 @@ class Pipeline {
 
 Build build_until(const core::Graph& graph, const Options& options, const Step& last) {
   return Pipeline(options, true, {}).build(graph, 0, &last);
+}
+
+FirstDone run_first(core::Graph graph, const Options& options) {
+  const bool has_first = options.passes && options.passes->resumes_behind.empty();
+  if (!has_first) return {std::move(graph), options, {}, {}};
+  return Pipeline(options, true, {}).run_first(std::move(graph));
 }
 
 Compilation compile(const core::Graph& graph, const Options& options,

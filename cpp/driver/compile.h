@@ -56,6 +56,16 @@ Compilation compile(const core::Graph& graph, const Options& options);
 // Plan. The logs are told nothing.
 Compilation describe(const core::Module& module, const Options& options);
 
+// A Graph behind the passes that come before the list, what they did, and what is left to do: so
+// they are run once, whatever is then made of it.
+struct FirstDone {
+  core::Graph graph;
+  Options rest;
+  std::vector<core::Decision> decisions;
+  std::vector<PassRecord> passes;
+};
+FirstDone run_first(core::Graph graph, const Options& options);
+
 // The targets, by name of targets.def; created once per process. Throws UnsupportedError.
 vm::Target& target(std::string_view name);
 

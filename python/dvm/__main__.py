@@ -24,14 +24,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import dvm
-from dvm import _dvm, calibration, environment, errors, graphs, pages
+from dvm import _dvm, calibration, environment, errors, graphs, pages, printing
 
 if TYPE_CHECKING:
     from dvm.profiling.profile import Profile
 
 
-#: status of a command whose reader went away, as a shell gives it for SIGPIPE
-CLOSED_PIPE = 141
 #: one Program of what `inspect("bytecode")` prints: graphs and Regions have headings
 PROGRAM = re.compile(
     r"^dvm\.program\b.*?(?=^(?:# (?:graph|loop) |\w+:|dvm\.program\b)|\Z)", re.M | re.S
@@ -102,6 +100,11 @@ def load_function(where: str) -> Callable[..., Any]:
     try:
         compile(source, path, "exec")  # before anything of it runs
         variables = runpy.run_path(path, run_name=Path(path).stem)
+    except SystemExit as error:
+        raise UsageError(
+            f"{path} exits when it is imported ({error}): let it do so under "
+            "`if __name__ == '__main__':` alone"
+        ) from error
     except SyntaxError as error:
         at = f"{error.filename}, line {error.lineno}"
         raise UsageError(f"{at}: {type(error).__name__}: {error.msg}") from error
@@ -186,10 +189,39 @@ def run_explain(options: argparse.Namespace) -> str:
 
 def profile_of(options: argparse.Namespace) -> Profile:
     """Return the profile that the arguments of `profile` and `report` ask for."""
+    if options.function.endswith((".onnx", ".dvm")):
+        return profile_of_graph(options)
     function = compiled_function(options)
     args = [example_input(text) for text in options.arg]
     check_arguments(function, args)
     return dvm.profile(function)(*args)
+
+
+def profile_of_graph(options: argparse.Namespace) -> Profile:
+    """Return the profile of a model, or of a graph that was saved."""
+    from dvm.profiling.profile import profile_of
+    from dvm.profiling.subjects import GraphSubject
+
+    path, target = Path(options.function), options.target
+    if path.suffix == ".onnx":
+        try:
+            from dvm.onnx import load
+        except ImportError as error:
+            raise UsageError(str(error)) from error
+        graph = access(functools.partial(load, target=target or "cpu"), path).compiled
+    else:
+        graph = access(functools.partial(dvm.load, target=target), path)
+    given = given_inputs(graph, path, options.arg)
+    return profile_of(GraphSubject(graph.native(graph.target), path.name), {})(*given)
+
+
+def given_inputs(graph: dvm.CompiledGraph, path: Path, texts: Sequence[str]) -> list[Any]:
+    """Return what `--arg NAME=INPUT` gives for each argument of a graph, in their order."""
+    given = dict(named_input(text) for text in texts)
+    if len(given) < len(texts) or given.keys() != graph.arguments.keys():
+        wanted = " ".join(f"{name}={type_}" for name, type_ in graph.arguments.items())
+        raise UsageError(f"{path} takes one --arg for each of: {wanted}")
+    return [given[name] for name in graph.arguments]
 
 
 def run_profile(options: argparse.Namespace) -> str:
@@ -210,11 +242,7 @@ def run_report(options: argparse.Namespace) -> str:
 def run_saved(options: argparse.Namespace) -> str:
     """Run the command `run`: print the results of a saved graph, or write a file for each."""
     graph = access(functools.partial(dvm.load, target=options.target), options.file)
-    given = dict(named_input(text) for text in options.arg)
-    if len(given) < len(options.arg) or given.keys() != graph.arguments.keys():
-        wanted = " ".join(f"{name}={type_}" for name, type_ in graph.arguments.items())
-        raise UsageError(f"{options.file} takes one --arg for each of: {wanted}")
-    results = graph(*(given[name] for name in graph.arguments))
+    results = graph(*given_inputs(graph, options.file, options.arg))
     lines = []
     for name, result in zip(graph.results, results, strict=True):
         if options.output is None:
@@ -311,15 +339,20 @@ def run_calibrate(options: argparse.Namespace) -> str:
     return result
 
 
-def add_call(command: argparse.ArgumentParser) -> None:
+#: what `profile` and `report` are of
+CALLED = "FILE.py:FUNCTION|MODEL.onnx|FILE.dvm"
+
+
+def add_call(command: argparse.ArgumentParser, what: str = "FILE.py:FUNCTION") -> None:
     """Add what says which function is called on what."""
-    command.add_argument("function", metavar="FILE.py:FUNCTION")
+    command.add_argument("function", metavar=what)
     command.add_argument(
         "--arg",
         action="append",
         default=[],
         metavar="INPUT",
-        help="one per parameter: f32[32,1024], 2.5, 3, true, none, or a string",
+        help="one per parameter: f32[32,1024], 2.5, 3, true, none, or a string"
+        + (", NAME=f32[32,1024] or NAME=FILE.npy of a model" if what == CALLED else ""),
     )
     command.add_argument("--target", help="default: as the function is decorated, or cpu")
 
@@ -339,13 +372,13 @@ def parser() -> argparse.ArgumentParser:
     explain.set_defaults(run=run_explain)
 
     profile = commands.add_parser("profile", help="say where the time of a call goes")
-    add_call(profile)
+    add_call(profile, CALLED)
     profile.add_argument("--trace", type=Path, metavar="OUT", help="a timeline for Perfetto, too")
     profile.add_argument("--json", action="store_true", help="the whole profile as JSON")
     profile.set_defaults(run=run_profile)
 
     report = commands.add_parser("report", help="write the profile of a call as an HTML page")
-    add_call(report)
+    add_call(report, CALLED)
     report.add_argument("-o", "--output", type=Path, default=Path("dvm.html"), metavar="OUT")
     report.set_defaults(run=run_report)
 
@@ -401,15 +434,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         result = options.run(options)
     except (dvm.Error, UnreadableFileError, UsageError) as error:
-        print(f"dvm: {error}".replace("\n", " "), file=sys.stderr)
-        return 2
-    try:
-        print(result, flush=True)
-    except BrokenPipeError:  # `| head` has read enough
-        # What is left must not be written at the interpreter's end either.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return CLOSED_PIPE
-    return 0
+        return printing.fail("dvm", error)
+    return printing.show("dvm", result)
 
 
 if __name__ == "__main__":

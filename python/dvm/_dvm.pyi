@@ -352,6 +352,8 @@ class Module:
 class CompiledGraph:
     """The native half of dvm.CompiledGraph."""
 
+    argument_names: list[str]  # what messages call the arguments
+
     def __init__(
         self,
         graph: str | Graph | Module,

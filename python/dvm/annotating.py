@@ -12,7 +12,7 @@ import sys
 import types
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields, replace
-from typing import Any, TypeVar, overload
+from typing import Any, Literal, TypeVar, overload
 
 from dvm import classes, errors
 from dvm.classes import is_plain_key
@@ -52,10 +52,10 @@ def annotate(
     pure: bool | None = ...,
     deterministic: bool | None = ...,
     fresh: bool | None = ...,
-    writes: Iterable[str] | None = ...,
+    writes: Iterable[str] | Literal[False] | None = ...,
     never: bool | None = ...,
-    constant: Iterable[str] | None = ...,
-    op: Callable[..., Any] | None = ...,
+    constant: Iterable[str] | Literal[False] | None = ...,
+    op: Callable[..., Any] | Literal[False] | None = ...,
 ) -> F: ...
 @overload
 def annotate(
@@ -65,10 +65,10 @@ def annotate(
     pure: bool | None = ...,
     deterministic: bool | None = ...,
     fresh: bool | None = ...,
-    writes: Iterable[str] | None = ...,
+    writes: Iterable[str] | Literal[False] | None = ...,
     never: bool | None = ...,
-    constant: Iterable[str] | None = ...,
-    op: Callable[..., Any] | None = ...,
+    constant: Iterable[str] | Literal[False] | None = ...,
+    op: Callable[..., Any] | Literal[False] | None = ...,
 ) -> Callable[[F], F]: ...
 def annotate(
     function: Any = None,
@@ -77,16 +77,17 @@ def annotate(
     pure: bool | None = None,
     deterministic: bool | None = None,
     fresh: bool | None = None,
-    writes: Iterable[str] | None = None,
+    writes: Iterable[str] | Literal[False] | None = None,
     never: bool | None = None,
-    constant: Iterable[str] | None = None,
-    op: Callable[..., Any] | None = None,
+    constant: Iterable[str] | Literal[False] | None = None,
+    op: Callable[..., Any] | Literal[False] | None = None,
 ) -> Any:
     """Vouch for properties of a function or a class; also as a decorator.
 
     Call it before the first call of what uses the function. A property that is not given stays as
-    it was, so annotations add up; given as False it is taken back. `None` as the function makes a
-    decorator. The function itself is returned unchanged.
+    it was, and so does one that is None: annotations add up. Given as False it is taken back,
+    whatever kind it is of. `None` as the function makes a decorator. The function itself is
+    returned unchanged.
 
     Args:
         function: a Python function, a builtin one, a function of a C extension, or a class; or a
@@ -109,7 +110,8 @@ def annotate(
             Their numbers and strings become part of the path, which is then the path of that
             instance alone.
         op: what it computes, as a function of the same parameters in operators and
-            `dvm.passes.ops`, which is called with values of the graph and gives one. Such a
+            `dvm.passes.ops`, which is called with values of the graph, sizes and constants, and
+            gives a value. Such a
             function is not followed, changes nothing and makes a new array; what the op makes takes
             the place of a call.
 
@@ -121,12 +123,12 @@ def annotate(
         "pure": pure,
         "deterministic": deterministic,
         "fresh": fresh,
-        "writes": None if writes is None else frozenset(_names(writes)),
+        "writes": writes,
         "never": never,
-        "constant": None if constant is None else frozenset(_names(constant)),
+        "constant": constant,
         "op": op,
     }
-    changes = {name: value for name, value in given.items() if value is not None}
+    changes = {name: _taken(name, value) for name, value in given.items() if value is not None}
     if isinstance(function, str | types.ModuleType):
         return _annotate_package(function, changes)
     if function is None:
@@ -196,8 +198,13 @@ def _annotate_package(package: str | types.ModuleType, changes: dict[str, Any]) 
     return package
 
 
-def _names(given: Iterable[str]) -> list[str]:
-    return [given] if isinstance(given, str) else list(given)
+def _taken(name: str, value: Any) -> Any:
+    """A property as it is kept: what it is without a statement, where False takes that back."""
+    if value is False:
+        return getattr(NOTHING, name)
+    if name in ("writes", "constant"):
+        return frozenset([value] if isinstance(value, str) else value)
+    return value
 
 
 def _parameters(function: Any) -> set[str]:

@@ -89,6 +89,11 @@ class CompiledGraph:
             [f"y{k}" for k in range(len(self._compiled.results))],
         )
 
+    def name(self, inputs: list[str], results: list[str]) -> None:
+        """Say what arguments and results are called, in files and in messages."""
+        self._names = inputs, results
+        self._compiled.argument_names = inputs
+
     def __call__(self, *arguments: Any) -> tuple[Any, ...]:
         """Return the results of the graph, for its inputs and scalars in their order.
 
@@ -164,7 +169,8 @@ class CompiledGraph:
     def steps(self) -> list[Step]:
         """What each step of the compiler took, found and made of the graph, in their order.
 
-        The passes are run once more for that.
+        dvm's own are run once more for that, and yours where the graph has loops, branches or
+        functions; else what yours did is known.
         """
         return [Step(*made) for made in self._compiled.describe()["passes"]]
 
@@ -186,7 +192,7 @@ class CompiledGraph:
         given = {key: value for key, value in self._given.items() if key not in ("graph", "passes")}
         passes = [*(self._passes or ()), f"{step}:resume"]
         made = CompiledGraph(graph, target=self.target, passes=passes, **given)
-        made._names = self._names
+        made.name(*self._names)
         return made
 
     def native(self, target: str) -> _dvm.CompiledGraph:
@@ -258,7 +264,7 @@ def compiled_of(
         types=types,
         passes=[*switches, *(passes or ())] if switches else passes,
     )
-    loaded._names = settings["inputs"], settings["results"]
+    loaded.name(settings["inputs"], settings["results"])
     return loaded
 
 

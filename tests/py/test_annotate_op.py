@@ -132,3 +132,103 @@ def test_ops_that_contradict() -> None:
             dvm.annotate(lambda x: x, op=norm_op, **more)
     with pytest.raises(dvm.CaptureError, match="is no function"):
         dvm.annotate(norm, op=3)  # type: ignore[type-var]
+
+
+def scaled(x: Array, by: Any, shifts: Any = ()) -> Array:
+    y = x * by
+    for shift in shifts:
+        y = y + shift
+    return np.asarray(y, x.dtype)
+
+
+@pytest.fixture
+def annotated_scaled() -> Iterator[None]:
+    def op(x: Any, by: Any, shifts: Any = ()) -> Any:
+        y = x * by
+        for shift in shifts:
+            y = y + shift
+        return y
+
+    dvm.annotate(scaled, op=op)
+    yield
+    dvm.annotate(scaled, op=False)
+
+
+#: how a program comes by what it hands over, and calls
+HANDED_OVER: dict[str, Any] = {
+    "a number": (lambda x, k: scaled(x, k), [(X, 2.5), (X, 3.0), (X + 1, -1.0)]),
+    "an int": (lambda x, k: scaled(x, k), [(X, 2), (X, 30), (X, -1)]),
+    "a number that is computed": (lambda x, k: scaled(x, k * 2 + 0.5), [(X, 2.5), (X, 3.5)]),
+    "an int that is computed": (lambda x, k: scaled(x, k * k - 3), [(X, 2), (X, 1)]),
+    "a number of an array": (lambda x: scaled(x, float(x.max())), [(X,), (X * 3,)]),
+    "an element": (lambda x: scaled(x, x[0, 1]), [(X,), (X * 3,)]),
+    "a size": (lambda x: scaled(x, x.shape[0]), [(X,), (X[:1],)]),
+    "sizes": (lambda x: scaled(x, len(x) * 2, x.shape), [(X,), (X[:1],)]),
+    "a tuple": (lambda x, k: scaled(x, 2.0, (k, 1.0, x)), [(X, 2.5), (X + 1, 0.5)]),
+    "by name": (lambda x, k: scaled(x, shifts=(1, 2), by=k), [(X, 2.5), (X + 1, 0.5)]),
+}
+
+
+@pytest.mark.usefixtures("annotated_scaled")
+@pytest.mark.parametrize("kind", HANDED_OVER)
+def test_what_an_op_is_given(kind: str) -> None:
+    function, given = HANDED_OVER[kind]
+    f = dvm.compile(function)
+    for arguments in given:
+        y, wanted = f(*arguments), function(*arguments)
+        assert y.dtype == wanted.dtype
+        np.testing.assert_allclose(y, wanted, rtol=1e-6)
+    assert not f.fallback_reasons
+    assert (f.stats.captures, f.stats.hits, f.stats.opaque) == (1, len(given) - 1, 0)
+
+
+class Scale:
+    """A layer with a method that the graph cannot look into."""
+
+    def __init__(self, by: float) -> None:
+        self.by = by
+
+    def of(self, x: Array) -> Array:
+        return x * np.float32(self.by)
+
+
+def test_the_method_of_an_object_has_an_op_and_that_of_a_class_has_not() -> None:
+    layer = Scale(3.0)
+    dvm.annotate(layer.of, op=lambda x: x * 3.0)
+    f = dvm.compile(lambda x: layer.of(x) + 1)
+    for x in (X, X + 1):
+        assert np.array_equal(f(x), x * 3 + 1)
+    assert (f.stats.hits, f.stats.opaque) == (1, 0)
+
+    dvm.annotate(Scale.of, op=lambda self, x: x * self.by)
+    other = Scale(2.0)
+    g = dvm.compile(lambda x: other.of(x) + 1)
+    assert np.array_equal(g(X), X * 2 + 1)
+    assert "whose annotated op is given an object of type Scale" in g.fallback_reasons[0]
+    dvm.annotate(Scale.of, op=False)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("leaf", True),
+        ("pure", True),
+        ("deterministic", True),
+        ("fresh", True),
+        ("writes", "x"),
+        ("never", True),
+        ("op", norm_op),
+    ],
+)
+def test_each_property_is_taken_back_by_false(name: str, value: Any) -> None:
+    def function(x: Array) -> Array:
+        return x
+
+    before = annotating.annotation_of(function)
+    dvm.annotate(function, **{name: value})
+    said = annotating.annotation_of(function)
+    assert said != before
+    dvm.annotate(function, **{name: None})
+    assert annotating.annotation_of(function) == said
+    dvm.annotate(function, **{name: False})
+    assert annotating.annotation_of(function) == before

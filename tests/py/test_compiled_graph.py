@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import threading
 import weakref
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -244,12 +246,37 @@ def test_wrong_graphs() -> None:
         dvm.CompiledGraph(SOFTMAX)(np.ones((2, 2), "f4"), "text")
 
 
-def test_sizes_that_do_not_fit() -> None:
-    compiled = dvm.CompiledGraph(
-        "graph v1 { %0 = input f32[s0] %1 = input f32[s0] %2 = add(%0, %1) f32[s0] return %2 }"
-    )
-    with pytest.raises(dvm.ShapeError, match="sizes or indices among the arguments do not fit"):
-        compiled(np.ones(3, "f4"), np.ones(4, "f4"))
+TWO_ARRAYS = """graph v1 {
+  %0 = input f32[rows, columns]
+  %1 = scalar f32[]
+  %2 = input f32[rows, columns]
+  %3 = broadcast(%1) f32[rows, columns]
+  %4 = mul(%0, %3) f32[rows, columns]
+  %5 = add(%4, %2) f32[rows, columns]
+  return %5
+}"""
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+@pytest.mark.parametrize("names", [None, ["first", "factor", "second"]])
+def test_sizes_that_do_not_fit_are_named(
+    axis: int, names: list[str] | None, tmp_path: Path
+) -> None:
+    compiled = dvm.CompiledGraph(TWO_ARRAYS)
+    if names is not None:
+        compiled.save(tmp_path / "named.dvm", inputs=names)
+        compiled = dvm.load(tmp_path / "named.dvm")
+    first, second = [3, 5], [3, 5]
+    second[axis] += 1
+    arrays = [np.zeros(shape, np.float32) for shape in (first, second)]
+    called = "" if names is None else " ('second')"
+    size, symbol = second[axis], ("rows", "columns")[axis]
+    message = f"axis {axis} of argument 2{called} is {size}, which by the graph is {symbol}."
+    with pytest.raises(dvm.ShapeError, match=re.escape(message)):
+        compiled(arrays[0], 2.0, arrays[1])
+    if names is not None:
+        with pytest.raises(dvm.ShapeError, match=re.escape("argument 2 ('second') is")):
+            compiled(arrays[0], 2.0, arrays[1][0])
 
 
 def test_threads_share_one() -> None:

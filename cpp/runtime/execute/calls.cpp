@@ -178,30 +178,53 @@ Outcome call_host_into(const Plan& executed, const Instruction& instruction, Hos
   return done ? Outcome::done : Outcome::host_error;
 }
 
-std::optional<std::string> wrong_result(const Plan& plan, ExecutionContext& context) {
+namespace {
+
+// "result 1" of "split", if an array is what a host function gave.
+std::string result_of_call(const Plan& plan, int32_t array) {
+  for (const Instruction& call : plan.code) {
+    if (!is_call(call.op)) continue;
+    const int32_t k = array - call.result;
+    if (k < 0 || k >= result_count(plan, call)) continue;
+    const std::vector<Operand> operands = operands_of(plan, call);
+    return plan.callees[static_cast<size_t>(operands[0].words[0])] + " gave as result " +
+           std::to_string(operands[5].words[static_cast<size_t>(k)]);
+  }
+  return {};
+}
+
+}  // namespace
+
+std::optional<FailedCheck> failed_check(const Plan& plan, ExecutionContext& context) {
   const int32_t stopped_at = context.state().stopped_at;
   if (stopped_at < 0) return std::nullopt;
   const Instruction& check = plan.code[static_cast<size_t>(stopped_at)];
   if (check.op != PlanOp::check) return std::nullopt;
   const int32_t* const compared = plan.pool.data() + check.operands + 1;
-  for (const Instruction& size : plan.code) {
-    const int32_t* const read = plan.pool.data() + size.operands;
-    if (size.op != PlanOp::size || (size.result != compared[0] && size.result != compared[1])) {
-      continue;
-    }
-    for (const Instruction& call : plan.code) {
-      if (!is_call(call.op)) continue;
-      const int32_t k = read[0] - call.result;
-      if (k < 0 || k >= result_count(plan, call)) continue;
-      const std::vector<Operand> operands = operands_of(plan, call);
-      return plan.callees[static_cast<size_t>(operands[0].words[0])] + " gave as result " +
-             std::to_string(operands[5].words[static_cast<size_t>(k)]) + " an array of size " +
-             std::to_string(context.state().sizes[static_cast<size_t>(size.result)]) +
-             " along axis " + std::to_string(read[1]) + ", which by the graph " +
-             plan.notes[static_cast<size_t>(stopped_at)];
+  FailedCheck failed;
+  failed.wanted = plan.notes[static_cast<size_t>(stopped_at)];
+  for (const int32_t side : {compared[0], compared[1]}) {
+    for (const Instruction& size : plan.code) {
+      if (size.op != PlanOp::size || size.result != side) continue;
+      const int32_t* const read = plan.pool.data() + size.operands;
+      failed.axis = read[1];
+      failed.size = context.state().sizes[static_cast<size_t>(side)];
+      if (static_cast<size_t>(read[0]) < plan.inputs.size()) {
+        failed.input = read[0];
+        return failed;
+      }
+      failed.of_result = result_of_call(plan, read[0]);
+      if (!failed.of_result.empty()) return failed;
     }
   }
-  return std::nullopt;
+  return failed;
+}
+
+std::optional<std::string> wrong_result(const Plan& plan, ExecutionContext& context) {
+  const auto failed = failed_check(plan, context);
+  if (!failed || failed->of_result.empty()) return std::nullopt;
+  return failed->of_result + " an array of size " + std::to_string(failed->size) + " along axis " +
+         std::to_string(failed->axis) + ", which by the graph " + failed->wanted;
 }
 
 }  // namespace dvm::runtime

@@ -16,8 +16,16 @@ Outcome call_host(const Plan& executed, const Instruction& instruction, HostCall
 Outcome call_host_into(const Plan& executed, const Instruction& instruction, HostCalls& host,
                        ExecutionContext::State& state);
 
-// If the last call of this context was given up because of a size that a host function gave: which
-// function and what size, for a person.
+// The check that ended the last call of a context early, for a person.
+struct FailedCheck {
+  int32_t input = -1;     // the array whose size does not fit, if it is an argument
+  std::string of_result;  // which one, if it is what a host function gave
+  int64_t axis = 0, size = 0;
+  std::string wanted;  // what the graph says
+};
+std::optional<FailedCheck> failed_check(const Plan& plan, ExecutionContext& context);
+
+// If that is of a size that a host function gave: which function and what size.
 std::optional<std::string> wrong_result(const Plan& plan, ExecutionContext& context);
 
 }  // namespace dvm::runtime

@@ -20,6 +20,7 @@ except ImportError as error:
     ) from error
 
 from dvm.compiling import Options
+from dvm.onnx import problems
 from dvm.onnx.model import Model, Outputs
 from dvm.onnx.outputs import with_outputs
 from dvm.onnx.reading import read
@@ -57,4 +58,7 @@ def load(
         model, folder = read(path), path.parent
     if outputs is not None:
         model = with_outputs(model, outputs)
-    return Model(with_sizes(model, sizes) if sizes else model, folder, options)
+    if sizes:
+        model = with_sizes(model, sizes)
+    with problems.told_of("the model"):
+        return Model(model, folder, options)

@@ -12,7 +12,7 @@ import onnx
 from dvm import _dvm
 from dvm.building.builder import Size
 from dvm.onnx.importer import Shared
-from dvm.onnx.values import DTYPES, NUMPY, Value, known
+from dvm.onnx.values import NUMPY, Value, element_name, known
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ def sizes_said(
         dims = value.type.tensor_type.shape.dim
         if any(d.dim_param in symbols for d in dims):
             made[value.name] = [
-                into.symbol(symbols[d.dim_param], 1) if d.dim_param in symbols else None
+                shared.size(into, symbols[d.dim_param]) if d.dim_param in symbols else None
                 for d in dims
             ]
     return made
@@ -97,7 +97,7 @@ def argument_of(value: onnx.ValueInfoProto) -> Argument:
         kind = "sequence" if kind == "tensor" else kind
         proto = proto.sequence_type.elem_type
     tensor = proto.tensor_type
-    dtype = DTYPES.get(tensor.elem_type, onnx.TensorProto.DataType.Name(tensor.elem_type).lower())
+    dtype = element_name(tensor.elem_type)
     if not tensor.HasField("shape"):
         return Argument(value.name, dtype, None, kind)
     stem = symbol_name(value.name)

@@ -10,7 +10,7 @@ from onnx import NodeProto
 
 from dvm.onnx import problems, registry
 from dvm.onnx.functions import Functions, has_body
-from dvm.onnx.values import DTYPES
+from dvm.onnx.values import DTYPES, element_name
 
 GRAPHS = (onnx.AttributeProto.GRAPH, onnx.AttributeProto.GRAPHS)
 
@@ -22,7 +22,7 @@ def check_operators(
     for value in model.graph.input:
         element = _element(value.type)
         if element and element not in DTYPES:
-            name = onnx.TensorProto.DataType.Name(element).lower()
+            name = element_name(element)
             raise problems.unsupported(
                 f"the input {value.name!r} has elements of type {name}",
                 "convert it before the model: dvm computes with numbers of 8 bits and more",

@@ -137,15 +137,13 @@ def _result(array: Any, dtype: str) -> Known:
     return Known(plain.array, dtype)
 
 
-def _each(rule: Callable[..., Any]) -> Callable[..., Any]:
+def _each(rule: Callable[..., Any], gives: type = object) -> Callable[..., Any]:
     def apply(*arrays: Any, **_: Any) -> Any:
         whole = np.broadcast_arrays(*arrays)
         flat = [rule(*items) for items in zip(*(a.reshape(-1) for a in whole), strict=True)]
         made = np.empty(len(flat), object)
         made[:] = flat
-        if all(isinstance(x, bool | np.bool_) for x in flat):
-            made = made.astype(bool)
-        return made.reshape(whole[0].shape)
+        return made.astype(gives).reshape(whole[0].shape)
 
     return apply
 
@@ -306,11 +304,11 @@ RULES: dict[str, Callable[..., Any]] = {
     "Neg": _each(lambda x: 0 - x),
     "Min": _each(_extreme("min")),
     "Max": _each(_extreme("max")),
-    "Equal": _each(_is_equal),
-    "Less": _each(_is_less),
-    "Greater": _each(lambda x, y: _is_less(y, x)),
-    "GreaterOrEqual": _each(lambda x, y: not _is_less(x, y)),
-    "LessOrEqual": _each(lambda x, y: not _is_less(y, x)),
+    "Equal": _each(_is_equal, bool),
+    "Less": _each(_is_less, bool),
+    "Greater": _each(lambda x, y: _is_less(y, x), bool),
+    "GreaterOrEqual": _each(lambda x, y: not _is_less(x, y), bool),
+    "LessOrEqual": _each(lambda x, y: not _is_less(y, x), bool),
     "Floor": lambda x: x,
     "Ceil": lambda x: x,
     "Identity": lambda x: x,

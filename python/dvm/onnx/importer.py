@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -37,21 +37,34 @@ class Shared:
     constants: arrays of the Graph's tensors, by name.
     host: functions that the Graph calls, by name.
     input_names: names of the model's inputs by their nodes.
+    fixed: symbols that are numbers here.
+    not_empty: symbols that are at least 1 where they are none.
     """
 
-    def __init__(self, functions: Functions, folder: Any = None) -> None:
+    def __init__(
+        self,
+        functions: Functions,
+        load: Callable[[onnx.TensorProto], np.ndarray[Any, Any]],
+        fixed: Mapping[str, int],
+        not_empty: Collection[str],
+    ) -> None:
         self.functions = functions
+        self.fixed, self.not_empty = fixed, not_empty
         self.constants: dict[str, np.ndarray[Any, Any]] = {}
         self.constant_names: dict[int, str] = {}
         self.kept: list[Any] = []  # arrays whose id names a constant
         self.host: dict[str, Any] = {}
         self.host_calls: dict[str, int] = {}
         self.input_names: dict[int, str] = {}
-        self.given: dict[str, Known] = {}  # inputs that are known by now
-        self.fixed: dict[str, int] = {}  # symbols that are numbers
-        self.load: Any = folder  # reads a TensorProto
+        self.load = load
         self.elements: set[str] = set()  # symbols that are elements of inputs
         self.symbols = 0
+
+    def size(self, graph: _dvm.Graph, symbol: str) -> Size:
+        """Return a size of an input: a number where it is fixed."""
+        if symbol in self.fixed:
+            return self.fixed[symbol]
+        return graph.symbol(symbol, int(symbol in self.not_empty))
 
     def fresh_symbol(self, graph: _dvm.Graph, stem: str, lo: int = 0) -> _dvm.Dim:
         self.symbols += 1
@@ -97,24 +110,28 @@ class Importer:
         given: Mapping[str, AttributeProto] | None = None,
     ) -> None:
         for node in nodes:
-            node = _resolved(node, given)
-            operands = [self.lookup(names, name) if name else None for name in node.input]
-            attributes = {a.name: self._attribute(a) for a in node.attribute}
             try:
-                made = self.node(node, operands, attributes, names)
-            except (Refused, NotCompiled) as refused:
-                raise problems.unsupported(
-                    f"{_where(node)}: {refused}", "export the model without it, or split it there"
-                ) from refused
+                with problems.told_of("it"):
+                    made = self._made(_resolved(node, given), names)
             except errors.Error as error:
                 if getattr(error, "is_placed", False):
                     raise
-                error.args = (f"{_where(node)}: {error.args[0]}", *error.args[1:])
+                text = str(error).removeprefix(f"{error.code} ")
+                error.args = (f"{error.code} {problems.in_a_line(_where(node))}: {text}",)
                 error.is_placed = True  # type: ignore[attr-defined]
                 raise
             for name, value in zip(node.output, made, strict=False):
                 if name:
                     names[name] = self._as_said(name, value)
+
+    def _made(self, node: NodeProto, names: dict[str, Value]) -> list[Value]:
+        operands = [self.lookup(names, name) if name else None for name in node.input]
+        attributes = {a.name: self._attribute(a) for a in node.attribute}
+        try:
+            return self.node(node, operands, attributes, names)
+        except (Refused, NotCompiled) as refused:
+            hint = "export the model without it, or split it there"
+            raise problems.unsupported(f"{refused}", hint) from refused
 
     def _as_said(self, name: str, value: Value) -> Value:
         """Return a tensor with sizes in the form that the model has them, which the call checks."""

@@ -81,6 +81,8 @@ class Model:
     def __init__(
         self, model: onnx.ModelProto, folder: Path | None, options: Mapping[str, Any]
     ) -> None:
+        if not model.graph.output:
+            raise problems.bad_model("the model has no outputs", "name at least one value of it")
         self._model = model
         self._options = dict(options)
         self._load = ExternalData(folder)
@@ -100,17 +102,20 @@ class Model:
         self._by_value: set[str] = set()
         self._by_size: set[str] = set()
         self._by_symbol: set[str] = set()
+        self._not_empty: set[str] = set()  # symbols, of which 0 is a variant of its own
         self._by_rank: set[str] = set()
         self._elements: dict[str, str] = {}  # symbols that are elements of inputs, and of which
         self._variants: dict[Any, Variant] = {}
         self._loaded: dict[str, Known] = {}
         self._plain: Variant | None = None  # the only one, where nothing is decided by values
         self._takes_arrays = False  # it is called with what the model is called with
-        try:
-            self._plain = self._variants[((),)] = self._compile({})
+        while self._plain is None and not self.by_value:
+            try:
+                self._plain = self._variants[((),)] = self._compile({})
+            except Needs as needs:
+                self._note(needs)
+        if self._plain is not None:
             self._takes_arrays = self._plain.arguments == [(a.name, None) for a in self._arguments]
-        except Needs as needs:
-            self._note(needs)
 
     # What it is
 
@@ -142,6 +147,19 @@ class Model:
     def variants(self) -> int:
         """How often it has been compiled."""
         return len(self._variants)
+
+    @property
+    def compiled(self) -> CompiledGraph:
+        """The graph that calls run, to be looked at or profiled.
+
+        Raises UnsupportedError where values of inputs decide which one that is.
+        """
+        if self._plain is None:
+            raise problems.unsupported(
+                f"values of {', '.join(self.by_value)} decide what the model computes",
+                "make them constants of the model",
+            )
+        return self._plain.compiled
 
     @property
     def graph(self) -> str:
@@ -180,20 +198,17 @@ class Model:
 
         Raises UnsupportedError where values of inputs decide what is computed, or it has sequences.
         """
-        if self._plain is None:
-            raise problems.unsupported(
-                f"values of {', '.join(self.by_value)} decide what the model computes",
-                "make them constants of the model",
-            )
+        compiled = self.compiled
         if self.host_calls:
             raise problems.unsupported(
                 f"NumPy computes {', '.join(self.host_calls)}, which a file does not have",
                 "save a model without these operators",
             )
+        assert self._plain is not None
         if any(not isinstance(form, int) for form in self._plain.forms):
             raise problems.unsupported("outputs are sequences or nothing", "remove these outputs")
         names = [name for name, _ in self._plain.arguments]
-        self._plain.compiled.save(path, inputs=names, results=self._names)
+        compiled.save(path, inputs=names, results=self._names)
 
     # Calls
 
@@ -312,9 +327,9 @@ class Model:
         return tuple(key)
 
     def _fixed(self, given: Mapping[str, Any]) -> dict[str, int]:
-        """Return the sizes that are numbers in the variant for a call: those of 0, among others."""
-        sizes = self._sizes(given)
-        return {s: n for s, n in sizes.items() if n == 0 or s in self._by_symbol}
+        """Return the sizes that are numbers in the variant for a call."""
+        sizes = self._sizes(given).items()
+        return {s: n for s, n in sizes if s in self._by_symbol or (n == 0 and s in self._not_empty)}
 
     def _sizes(self, given: Mapping[str, Any]) -> dict[str, int]:
         """Return symbols by name, as arguments tell them."""
@@ -330,7 +345,8 @@ class Model:
         return found
 
     def _note(self, needs: Needs) -> None:
-        before = len(self._by_value), len(self._by_size), len(self._by_symbol), len(self._by_rank)
+        """Take note of what decides what is computed; of sizes, first that they are not 0."""
+        before = self._noted()
         sizes = {n for n in needs.sizes if n not in self._by_size and self._may_be_sizes(n)}
         self._by_size |= sizes
         self._by_value |= (needs.sizes - sizes) | needs.values
@@ -338,14 +354,19 @@ class Model:
         of_elements = {s: self._elements[s] for s in needs.symbols if s in self._elements}
         self._by_value |= set(of_elements.values())
         self._by_size -= self._by_value
-        self._by_symbol |= needs.symbols - of_elements.keys()
+        of_shapes = needs.symbols - of_elements.keys()
+        self._by_symbol |= of_shapes & self._not_empty
+        self._not_empty |= of_shapes
         self._by_rank |= needs.ranks
-        after = len(self._by_value), len(self._by_size), len(self._by_symbol), len(self._by_rank)
-        if after == before:
+        if self._noted() == before:
             raise problems.unsupported(
                 f"what the model computes depends on values that it computes itself: {needs}",
                 "export it without that",
             )
+
+    def _noted(self) -> list[int]:
+        noted = self._by_value, self._by_size, self._by_symbol, self._not_empty, self._by_rank
+        return list(map(len, noted))
 
     def _may_be_sizes(self, name: str) -> bool:
         argument = self._by_name[name]
@@ -358,14 +379,17 @@ class Model:
 
     def _compile(self, given: Mapping[str, Any]) -> Variant:
         """Import and compile the model; raises Needs for what the call has to tell first."""
+        with problems.told_of("the model"):
+            return self._imported(given)
+
+    def _imported(self, given: Mapping[str, Any]) -> Variant:
         graph = _dvm.Graph()
-        shared = Shared(self._functions, self._constant)
+        shared = Shared(self._functions, self._constant, self._fixed(given), self._not_empty)
         importer = Importer(
             shared, graph, self._opsets, said=sizes_said(self._model.graph, graph, shared)
         )
         names: dict[str, Value] = {}
         arguments: list[tuple[str, int | None]] = []
-        shared.fixed = self._fixed(given)
         scalars: list[tuple[str, int | None]] = []
         for argument in self._arguments + [a for a in self._optional if a.name in given]:
             names[argument.name] = self._input(importer, argument, given, arguments, scalars)
@@ -379,7 +403,12 @@ class Model:
             constants=shared.constants,
             **self._options,
         )
-        return Variant(compiled, arguments + scalars, forms, graph, shared.host_calls)
+        arguments += scalars
+        compiled.name(
+            [name if k is None else f"{name}[{k}]" for name, k in arguments],
+            [f"y{k}" for k in range(len(outputs))],
+        )
+        return Variant(compiled, arguments, forms, graph, shared.host_calls)
 
     def _constant(self, tensor: onnx.TensorProto) -> np.ndarray[Any, Any]:
         """Return the elements of a tensor, one array for all variants."""
@@ -425,9 +454,7 @@ class Model:
         shape_of: list[Size] = []
         for size in symbols_of_input(argument, rank):
             if isinstance(size, str):
-                value = shared.fixed.get(size)
-                # Whatever has a size of 0 is a variant of its own: less is known of such sizes.
-                shape_of.append(graph.symbol(size, 1) if value is None else value)
+                shape_of.append(shared.size(graph, size))
             else:
                 shape_of.append(size)
         made = importer.b.wrap(graph.input(argument.dtype, shape_of))

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import contextlib
+from collections.abc import Iterator, Mapping
 
 from dvm import errors
+from dvm.onnx.values import Needs
 
 MOST_LISTED = 40
 
 
+def in_a_line(text: str) -> str:
+    """Return a text with what no line shows escaped: names in a file may have any characters."""
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
+
+
 def unsupported(message: str, hint: str) -> errors.Error:
-    return errors.make("unsupported", message, hint)
+    return errors.make("unsupported", in_a_line(message), in_a_line(hint))
 
 
 def missing_operators(missing: Mapping[str, int]) -> errors.Error:
@@ -28,12 +35,30 @@ def missing_operators(missing: Mapping[str, int]) -> errors.Error:
 
 
 def bad_model(message: str, hint: str = "export the model again") -> errors.Error:
-    return errors.make("file_header", message, hint)
+    return errors.make("file_header", in_a_line(message), in_a_line(hint))
+
+
+@contextlib.contextmanager
+def told_of(what: str) -> Iterator[None]:
+    """Make a FormatError of whatever else reading a model, or a part of one, raises.
+
+    A file may have anything anywhere, and rows of operators rely on what ONNX says of operands and
+    attributes: what Python then raises is about the model, and names it here.
+    """
+    try:
+        yield
+    except (errors.Error, OSError, Needs):
+        raise
+    except Exception as error:
+        said = f"{error}".strip().splitlines()
+        detail = ": ".join([type(error).__name__, *said[:1]])
+        hint = "onnx.checker.check_model may say more; export the model again"
+        raise bad_model(f"{what} is not as ONNX has it ({detail})", hint) from error
 
 
 def wrong_arguments(message: str, hint: str) -> errors.Error:
-    return errors.make("wrong_arguments", message, hint)
+    return errors.make("wrong_arguments", in_a_line(message), in_a_line(hint))
 
 
 def wrong_dtype(message: str) -> errors.Error:
-    return errors.make("dtype_mismatch", message)
+    return errors.make("dtype_mismatch", in_a_line(message))

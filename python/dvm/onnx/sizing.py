@@ -8,12 +8,20 @@ import onnx
 
 from dvm.onnx import problems
 
+#: as large as a size of a graph may be
+MOST = 1 << 62
+
 
 def with_sizes(model: onnx.ModelProto, sizes: Mapping[str, int]) -> onnx.ModelProto:
     """Return a model whose inputs have these values for sizes of these names.
 
-    Raises UnsupportedError for names that no input has.
+    Raises UnsupportedError for names that no input has, and for what is no size.
     """
+    for name, size in sizes.items():
+        if not 0 <= size <= MOST:
+            raise problems.unsupported(
+                f"the size {name} is {size}", f"give a number from 0 to {MOST}"
+            )
     made = onnx.ModelProto()
     made.CopyFrom(model)
     dims = [d for value in made.graph.input for d in value.type.tensor_type.shape.dim]

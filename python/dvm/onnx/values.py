@@ -39,6 +39,14 @@ UNSIGNED = frozenset({"u8", "u16", "u32", "u64"})
 INTEGERS = SIGNED | UNSIGNED
 
 
+def element_name(element: int) -> str:
+    """Return how an element type of ONNX is called; a number that it has none for is its name."""
+    if element in DTYPES:
+        return DTYPES[element]
+    known = TensorProto.DataType.values()
+    return TensorProto.DataType.Name(element).lower() if element in known else f"type_{element}"
+
+
 class Known(NamedTuple):
     """An array that is known while the model is imported; of objects where elements are sizes.
 

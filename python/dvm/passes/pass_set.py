@@ -62,7 +62,9 @@ class _Runner:
             raise _RefusedError(what, _location(error.location)) from error
         except ReplacementError as error:
             raise self._raised(done, error.__cause__ or error, error.at) from error.__cause__
-        except Exception as error:
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # an exit, too: it would be one of the program that calls
             raise self._raised(done, error, NOWHERE) from error
         return made, [note._replace(node=f"pass {done.title} {note.node}") for note in notes]
 
@@ -150,7 +152,8 @@ def _switch(given: str) -> tuple[str, str]:
     valid = [f"{step.name}:off" for step in steps() if step.level]
     resumable = [f"{name}:resume" for name in graph_passes()]
     if given not in valid and given not in resumable:
-        raise errors.unknown("unknown_name", "switch", given, [*valid, *resumable])
+        meant = resumable if given.endswith(":resume") else valid
+        raise errors.unknown("unknown_name", "switch", given, meant)
     name, _, state = given.partition(":")
     return name, state
 

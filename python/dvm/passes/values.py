@@ -18,11 +18,16 @@ _BITS = {"bf16": 16, "f16": 16, "f32": 32, "f64": 64}
 
 
 class Value(Operand):
-    """A value of a graph, with its dtype and shape. Sizes are numbers, or expressions."""
+    """A value of a graph, with its dtype and shape. Sizes are numbers, or expressions.
 
-    def __init__(self, builder: Builder, tensor: Tensor) -> None:
+    is_number: whether it is a number of the program's, which takes the dtype of what it is computed
+        with, as a number that is written down does.
+    """
+
+    def __init__(self, builder: Builder, tensor: Tensor, is_number: bool = False) -> None:
         self._builder = builder
         self._tensor = tensor
+        self._is_number = is_number
 
     @property
     def node(self) -> int:
@@ -53,7 +58,9 @@ class Value(Operand):
         for value in given:
             if value.graph is not self.graph:
                 raise ValueError(f"{value!r} is of another graph: a replacement keeps no values")
-        dtype = _common({v.dtype for v in given if not (op == "select" and v is operands[0])}, op)
+        typed = [value for value in given if not value._is_number]
+        chosen = [v for v in typed or given if not (op == "select" and v is operands[0])]
+        dtype = _common({value.dtype for value in chosen}, op)
         tensors: list[Tensor] = []
         shape: tuple[Size, ...] = ()
         for k, operand in enumerate(operands):
@@ -63,7 +70,8 @@ class Value(Operand):
             tensors.append(_tensor(self._builder, operand, wanted))
             shape = _broadcast(shape, tensors[-1].shape)
         spread = [self._builder.broadcast(tensor, shape) for tensor in tensors]
-        return self._made(self._builder.elementwise(op, *spread))
+        made = self._builder.elementwise(op, *spread)
+        return Value(self._builder, made, is_number=not typed and made.dtype == dtype)
 
     def _axis(self, axis: int) -> int:
         if not -self.rank <= axis < self.rank:

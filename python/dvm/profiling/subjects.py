@@ -108,7 +108,7 @@ class GraphSubject:
     """A graph that is called on arrays."""
 
     graph: _dvm.CompiledGraph
-    name = "graph"
+    name: str = "graph"
 
     @property
     def target(self) -> str:

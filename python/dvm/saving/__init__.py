@@ -105,7 +105,7 @@ def graph_of(compiled: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Co
         )
     except (errors.GraphError, errors.ShapeError) as error:  # once sizes of constants are numbers
         raise refused(str(error)) from error
-    made._names = path.inputs, path.results
+    made.name(path.inputs, path.results)
     return made
 
 

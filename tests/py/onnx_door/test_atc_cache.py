@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -206,3 +208,30 @@ def test_several_that_build_the_same_build_it_once(layer: Path) -> None:
     assert sum("from cache" in text for text in said) == 2
     files = {layer.with_suffix(f".{k}").read_bytes() for k in range(3)}
     assert len(files) == 1
+
+
+def test_what_comes_from_the_cache_is_told_as_when_it_was_built(layer: Path) -> None:
+    report, texts = layer.with_suffix(".json"), layer.parent / "texts"
+    told, dumped = [], []
+    for _ in range(2):
+        build(layer, "--report", str(report), "--dump", str(texts))
+        told.append(json.loads(report.read_text()))
+        dumped.append({path.name: path.read_text() for path in texts.iterdir()})
+        shutil.rmtree(texts)
+    assert told[1].pop("from_cache")
+    assert told[0] == told[1]
+    assert dumped[0] == dumped[1]
+    assert len(dumped[0]) == len(told[0]["steps"]) > 5
+
+
+def test_a_damaged_record_is_made_again(layer: Path, passes_run: list[str]) -> None:
+    build(layer)
+    (record,) = (layer.parent / "cache").glob("*.json")
+    for damaged in (b"", b"{", b"[]", b'{"steps": 3}', b"\xff", record.read_bytes()[:-20]):
+        record.write_bytes(damaged)
+        passes_run.clear()
+        build(layer)
+        assert passes_run
+        passes_run.clear()
+        build(layer)
+        assert not passes_run

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -249,3 +251,147 @@ def test_the_page_has_each_option() -> None:
     assert known - {"model"} == set(rows)
     for level in options.LEVELS:
         assert f"{level}" in next(row for row in table.splitlines() if "`--opt " in row)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--dim", "n=" + "9" * 30],
+        ["--dim", "n=" + "9" * 5000],
+        ["--dim", "n=²"],
+        ["--dim", "n=-1"],
+        ["--dim", "=3"],
+        ["--out-nodes", ""],
+        ["--out-nodes", ";"],
+        ["--dump-stages", "cse"],
+        ["--passes", "simplify:resume"],
+        ["--passes", "no_such:off"],
+        ["--report", "missing/report.json"],
+        ["--report", "."],
+        ["--options", "."],
+        ["-o", "missing/layer.dvm"],
+        ["-o", "."],
+    ],
+    ids=lambda words: " ".join(words)[:30],
+)
+@pytest.mark.parametrize("mode", ["check", "build"])
+def test_what_makes_no_sense_is_a_line(
+    layer: Path, mode: str, arguments: list[str], capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    monkeypatch.chdir(layer.parent)
+    before = sorted(layer.parent.rglob("*"))
+    given = [] if "-o" in arguments else ["-o", "made.dvm"]
+    assert atc.main([str(layer), "--mode", mode, *given, *arguments]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith("dvm-atc: ")
+    assert said.count("\n") == 1
+    assert ":resume" not in said or arguments == ["--passes", "simplify:resume"]
+    (layer.parent / "made.dvm").unlink(missing_ok=True)
+    assert sorted(layer.parent.rglob("*")) == before
+
+
+#: models and passes that a file cannot have
+NOT_SAVED = {
+    "values decide": (
+        model("float[n, m] x, int64[1] axes", "float[a, b] y", "y = ReduceSum(x, axes)"),
+        "",
+    ),
+    "NumPy computes": (model("float[n] x", "float[a] y, int64[b] i, int64[c] j, int64[d] k",
+                             "y, i, j, k = Unique<sorted = 1>(x)"), ""),
+    "passes behind": (model("float[n] x", "float[n] y", "y = Exp(x)"), "Later"),
+    "two of a name": (model("float[n] x", "float[n] y", "y = Exp(x)"), "--out-nodes=y;y"),
+}  # fmt: skip
+LATER = """
+from dvm.passes import Pass
+
+class Later(Pass):
+    after = "cse"
+
+    def run(self, graph):
+        return graph
+"""
+
+
+@pytest.mark.parametrize("name", NOT_SAVED)
+def test_what_a_build_refuses_is_refused_by_a_check(
+    tmp_path: Path, name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    proto, more = NOT_SAVED[name]
+    path, mine = tmp_path / "model.onnx", tmp_path / "mine.py"
+    onnx.save(proto, path)
+    mine.write_text(LATER)
+    given = [f"--passes={mine}:{more}"] if more == "Later" else [more] * bool(more)
+    said = []
+    for arguments in (["-o", str(tmp_path / "made.dvm")], ["--mode", "check"]):
+        assert atc.main([str(path), *arguments, *given]) == 2
+        said.append(capsys.readouterr().err)
+    assert said[0] == said[1]
+
+
+ENDING = """
+import signal
+from dvm.passes import Pass
+
+class Ends(Pass):
+    def run(self, graph):
+        {}
+
+class Counts(Pass):
+    runs = 0
+
+    def run(self, graph):
+        with open(__file__ + ".runs", "a") as file:
+            file.write("x")
+        return graph
+"""
+
+
+@pytest.mark.parametrize(
+    "how", ["raise SystemExit", "raise SystemExit(0)", "import sys; sys.exit()"]
+)
+@pytest.mark.parametrize("is_at_import", [False, True])
+def test_an_exit_of_a_pass_is_an_error(
+    layer: Path, how: str, is_at_import: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    mine = layer.parent / "mine.py"
+    mine.write_text(ENDING.format("pass") + how if is_at_import else ENDING.format(how))
+    made = layer.with_suffix(".dvm")
+    assert atc.main([str(layer), "-o", str(made), "--passes", f"{mine}:Ends"]) == 2
+    assert "SystemExit" in capsys.readouterr().err
+    assert not made.exists()
+
+
+def test_an_interruption_of_a_pass_ends_the_command(
+    layer: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    mine = layer.parent / "mine.py"
+    mine.write_text(ENDING.format("signal.raise_signal(signal.SIGINT)"))
+    made = layer.with_suffix(".dvm")
+    assert atc.main([str(layer), "-o", str(made), "--passes", f"{mine}:Ends"]) == 130
+    assert capsys.readouterr().err == "dvm-atc: interrupted\n"
+    assert not made.exists()
+
+
+@pytest.mark.parametrize("mode", ["build", "check"])
+def test_a_pass_is_run_once(layer: Path, mode: str) -> None:
+    mine = layer.parent / "mine.py"
+    mine.write_text(ENDING.format("pass"))
+    report = layer.with_suffix(".json")
+    arguments = ["-o", str(layer.with_suffix(".dvm")), "--report", str(report)]
+    arguments += ["--dump", str(layer.parent / "texts"), "--passes", f"{mine}:Counts"]
+    assert atc.main([str(layer), "--mode", mode, *arguments]) == 0
+    assert (layer.parent / "mine.py.runs").read_text() == "x"
+    assert names_of(json.loads(report.read_text()))[0] == "Counts"
+    assert (layer.parent / "texts" / "00_prepare_Counts.txt").read_text().startswith("graph v1")
+
+
+def test_a_full_disk_is_an_error(layer: Path) -> None:
+    command = [sys.executable, "-c", "from dvm.onnx import atc; raise SystemExit(atc.main())"]
+    with open("/dev/full", "w") as full:
+        made = subprocess.run(
+            [*command, str(layer), "--mode", "info"], stdout=full, stderr=subprocess.PIPE, text=True
+        )
+    assert made.returncode == 2
+    assert made.stderr.startswith("dvm-atc: what it says cannot be written: ")
+    assert made.stderr.count("\n") == 1

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -9,6 +11,7 @@ from hypothesis import strategies as st
 
 import dvm
 import dvm.onnx
+from onnx_door.small import MODELS
 from onnx_door.writing import model
 
 F = np.float32
@@ -112,3 +115,42 @@ def test_loops_of_any_number_of_turns() -> None:
         assert np.array_equal(made["y"], state)
         assert np.array_equal(made["all"], np.array(rows, F).reshape(turns, 2))
     assert loaded.variants == 1
+
+
+OPEN = [name for name in MODELS if name not in ("loop", "branch")]
+
+
+@pytest.mark.parametrize("name", OPEN)
+def test_a_file_takes_sizes_of_0(name: str, tmp_path: Path) -> None:
+    """Each size in turn: what the model gives where it says that it is 0."""
+    loaded = dvm.onnx.load(MODELS[name])
+    loaded.save(tmp_path / "model.dvm")
+    saved = dvm.load(tmp_path / "model.dvm")
+    names = {d.dim_param for v in MODELS[name].graph.input for d in v.type.tensor_type.shape.dim}
+    for empty in sorted(names - {""}):
+        sizes = {size: 0 if size == empty else 2 for size in names - {""}}
+        arrays = [
+            np.ones([sizes.get(d.dim_param, d.dim_value) for d in v.type.tensor_type.shape.dim], F)
+            for v in MODELS[name].graph.input
+        ]
+        (wanted,) = dvm.onnx.load(MODELS[name], sizes=sizes)(*arrays)
+        for made in (saved(*arrays)[0], loaded(*arrays)[0]):
+            assert made.dtype == wanted.dtype
+            np.testing.assert_array_equal(made, wanted)
+    assert loaded.variants == 1
+
+
+def test_a_size_that_may_not_be_0_is_named(tmp_path: Path) -> None:
+    """What is computed depends on it: a file has no second variant."""
+    body = """
+        s = Shape(x) n = Gather(s, zero) k = Sub(n, one) h = Div(k, two)
+        h1 = Unsqueeze(h, axes) y = ConstantOfShape(h1)
+    """
+    weights = {"zero": np.array(0), "one": np.array(1), "two": np.array(2), "axes": np.array([0])}
+    loaded = dvm.onnx.load(model("float[n] x", "float[k] y", body, weights))
+    assert [loaded(np.ones(n, F))[0].size for n in (5, 1, 0)] == [2, 0, 0]
+    loaded.save(tmp_path / "model.dvm")
+    saved = dvm.load(tmp_path / "model.dvm")
+    assert saved(np.ones(5, F))[0].size == 2
+    with pytest.raises(dvm.ShapeError, match=r"axis 0 of argument 0 \('x'\) is 0, and .* n >= 1"):
+        saved(np.ones(0, F))

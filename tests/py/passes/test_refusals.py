@@ -2,7 +2,10 @@
 
 import gc
 import re
+import signal
 import weakref
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -437,3 +440,60 @@ def test_ops_are_written_as_others():
 
     (y,) = dvm.CompiledGraph(TANH, passes=[Shifts])(np.float32([0, 1]))
     assert np.allclose(y, np.tanh([1, 2]))
+
+
+class Ends(Pass):
+    """Ends by what it is told to, or by a signal."""
+
+    how: BaseException | None = None
+
+    def run(self, graph: Any) -> Any:
+        if self.how is None:
+            signal.raise_signal(signal.SIGINT)
+            return graph
+        raise self.how
+
+
+@pytest.mark.parametrize("how", [None, KeyboardInterrupt()])
+def test_an_interruption_of_a_pass_is_one(how: BaseException | None) -> None:
+    """Of a graph, and of a function, which is captured while its program runs."""
+    mine = Ends()
+    mine.how = how
+    with pytest.raises(KeyboardInterrupt):
+        dvm.CompiledGraph(TANH, passes=[mine])
+    f = dvm.compile(lambda x: np.tanh(x) + 1, passes=[mine])
+    with pytest.raises(KeyboardInterrupt):
+        f(np.ones(3))
+
+
+@pytest.mark.parametrize("how", [SystemExit(), SystemExit(0), GeneratorExit(), ValueError("no")])
+def test_whatever_else_ends_a_pass_is_an_error_of_it(how: BaseException) -> None:
+    mine = Ends()
+    mine.how = how
+    message = f"the pass Ends raises {type(how).__name__}"
+    with pytest.raises(dvm.PassError, match=message):
+        dvm.CompiledGraph(TANH, passes=[mine])
+    f = dvm.compile(lambda x: np.tanh(x) + 1, passes=[mine])
+    with pytest.warns(RuntimeWarning, match=message):
+        y = f(np.ones(3))
+    assert np.array_equal(y, np.tanh(np.ones(3)) + 1)
+
+
+@pytest.mark.parametrize("again", [1, 3])
+def test_a_pass_of_a_graph_is_run_once_whatever_is_asked_of_that(
+    tmp_path: Path, again: int
+) -> None:
+    class Counts(Pass):
+        runs = 0
+
+        def run(self, graph: Any) -> Any:
+            Counts.runs += 1
+            return graph
+
+    graph = dvm.CompiledGraph(TANH, passes=[Counts])
+    for _ in range(again):
+        assert graph.steps[0].name == "Counts"
+        assert graph.steps[0].text.startswith("graph v1")
+        graph.save(tmp_path / "made.dvm")
+        graph(np.ones(3, np.float32))
+    assert Counts.runs == 1

@@ -21,6 +21,7 @@ import onnx
 import dvm
 from dvm import _dvm, errors, graphs
 from dvm.onnx.atc.options import files_of_passes
+from dvm.onnx.atc.record import Record
 from dvm.onnx.external import ExternalData
 
 #: options that change nothing in the file
@@ -63,16 +64,22 @@ class Cache:
     def __init__(self, folder: Path, key: str) -> None:
         self._folder = folder
         self._entry = folder / f"{key}.dvm"
+        self._told = folder / f"{key}.json"
 
-    def get(self, to: Path, build: Callable[[], None]) -> bool:
-        """Write the file to `to`, by `build` where there is none yet; return whether there was."""
+    def get(self, to: Path, build: Callable[[], Record]) -> tuple[Record, bool]:
+        """Write the file to `to`, by `build` where there is none yet.
+
+        Return what is known of it, and whether it is new.
+        """
         with self._locked():
-            if self._is_whole():
+            known = Record.read(self._told)
+            if known is not None and self._is_whole():
                 copied(self._entry, to)
-                return True
-            build()
+                return known, False
+            record = build()
+            record.write(self._told)  # an entry is there once its file is
             copied(to, self._entry)
-            return False
+            return record, True
 
     def _is_whole(self) -> bool:
         """Whether the entry is there, all hashes as they were; what is damaged goes."""

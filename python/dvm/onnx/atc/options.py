@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import runpy
 from collections.abc import Sequence
 from pathlib import Path
@@ -81,9 +82,8 @@ def parser(given_alone: bool = False) -> argparse.ArgumentParser:
     add("--dump", type=Path, metavar="DIR", help="write what steps make into texts in this folder")
     add(
         "--dump-stages",
-        default="all",
         metavar="all|first|final|NAMES",
-        help="of which steps: names of steps and stages, with commas between them",
+        help="of which steps: names of steps and stages, with commas between them; all without it",
     )
     add("--report", type=Path, metavar="FILE", help="write what was done as JSON")
     add(
@@ -106,6 +106,8 @@ def read(arguments: Sequence[str]) -> argparse.Namespace:
         options.precision = "high" if options.opt == 3 else "highest"
     if options.mode == "build" and options.output is None:
         raise UsageError("there is no file to write: give -o MODEL.dvm")
+    if options.dump_stages is not None and options.dump is None:
+        raise UsageError("--dump-stages says of which steps there are texts: give --dump DIR, too")
     _check_apart(options)
     return options
 
@@ -117,6 +119,10 @@ def _check_apart(options: argparse.Namespace) -> None:
     for name, path in (("-o", options.output), ("--report", options.report)):
         if path is None:
             continue
+        if path.is_dir():
+            raise UsageError(f"{name} {path} is a folder: give the name of a file")
+        if not path.parent.is_dir():
+            raise UsageError(f"{name} {path}: there is no folder {path.parent}")
         if path.resolve() in seen:
             raise UsageError(f"{name} {path} would write over another file of this command")
         seen.add(path.resolve())
@@ -136,7 +142,7 @@ def _of_file(path: Path, given: dict[str, Any]) -> list[str]:
     """Return options of a file as arguments, without those that are given."""
     try:
         said = json.loads(path.read_text("utf-8"))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise UsageError(f"{path} is no JSON: {error}") from error
     if not isinstance(said, dict):
         raise UsageError(f'{path} has no options: write {{"target": "cpu"}}')
@@ -168,7 +174,7 @@ def sizes_of(texts: Sequence[str] | None) -> dict[str, int]:
     sizes = {}
     for text in texts or ():
         name, _, value = text.partition("=")
-        if not value.isdigit():
+        if not re.fullmatch("[0-9]{1,19}", value):
             raise UsageError(f"--dim {text!r} gives no size: write NAME=SIZE, as --dim batch=4")
         sizes[name] = int(value)
     return sizes
@@ -195,6 +201,8 @@ def passes_of(texts: Sequence[str] | None, level: int) -> PassSet:
         if path.endswith(".py") and name:
             given = _of_python(text, Path(path), name)
             passes += given if isinstance(given, list | tuple) else [given]
+        elif text.endswith(":resume"):
+            raise UsageError(f"--passes {text!r}: a model is compiled from its beginning")
         elif text.endswith(":off"):
             passes += [switch for switch in text.split(",") if switch not in passes]
         else:
@@ -210,7 +218,7 @@ def _of_python(text: str, path: Path, name: str) -> Any:
         raise UsageError(f"--passes {text!r}: there is no file {path}")
     try:
         found = runpy.run_path(str(path))
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         what = f"{type(error).__name__}: {error}{line_of(error)}"
         raise UsageError(f"{path} raises {what}") from error
     if name not in found:

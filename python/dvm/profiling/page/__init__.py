@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 from dvm.profiling.page.graph import graph_section
 from dvm.profiling.page.kernel_bytecode import bytecode_section
 from dvm.profiling.page.lines import lines_section
-from dvm.profiling.page.passes import passes_section
+from dvm.profiling.page.passes import passes_section, steps_section
+from dvm.profiling.page.planned_memory import memory_section
 from dvm.profiling.page.roofline import roofline_section
 from dvm.profiling.page.timeline import timeline_section
 from dvm.profiling.simulated import SimulatedProfile, legend, pipe_shares
@@ -38,7 +39,8 @@ def page(profile: Profile) -> str:
         ("What waited for what", timeline and timeline + _legend(profile)),
         ("What bounds it", roofline_section(profile)),
         ("What runs", bytecode_section(profile)),
-        ("From pass to pass", passes_section(profile)),
+        ("Memory that is planned", memory_section(profile)),
+        ("From pass to pass", steps_section(profile) + passes_section(profile)),
         (
             "All numbers",
             f"<details><summary>as text</summary><pre>{escape(str(profile))}</pre></details>",

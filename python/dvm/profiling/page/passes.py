@@ -3,17 +3,44 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from html import escape
 from typing import TYPE_CHECKING
 
 from dvm.explaining.inspection import GRAPH
+from dvm.profiling.measured import MeasuredProfile
 
 if TYPE_CHECKING:
     from dvm.profiling.profile import Profile
 
 #: bytes of text that a page holds of it
 MOST = 80_000
+
+
+def steps_section(profile: Profile) -> str:
+    """Return a table of all steps by stage: what each found and changed, and what it took.
+
+    Times are those of this machine, so the pages of simulated cores have none.
+    """
+    is_timed = isinstance(profile, MeasuredProfile)
+    rows: list[tuple[object, ...]] = []
+    graphs = 0
+    for path in profile.subject.paths():
+        if path["reason"]:
+            continue
+        for name, nanoseconds, _, stage, matches, effects in path["passes"]:
+            took = (f"{nanoseconds / 1e3:,.1f}",) if is_timed else ()
+            rows.append((f"g{graphs}", stage, name, matches, effects, *took))
+        graphs += 1
+    head = ("graph", "stage", "step", "found", "changed", *(("us",) if is_timed else ()))
+    return _table(head, rows) if rows else ""
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
+    names = "".join(f"<th>{name}</th>" for name in head)
+    cells = ("".join(f"<td>{escape(str(cell))}</td>" for cell in row) for row in rows)
+    body = "".join(f"<tr>{row}</tr>" for row in cells)
+    return f"<table><thead><tr>{names}</tr></thead><tbody>{body}</tbody></table>"
 
 
 def passes_section(profile: Profile) -> str:

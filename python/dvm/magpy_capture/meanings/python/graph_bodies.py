@@ -13,7 +13,16 @@ from dvm.magpy_capture.meanings.python.layer import PythonPart
 from dvm.magpy_capture.path.program import describe
 from dvm.magpy_capture.path.spec import refuse
 from dvm.magpy_capture.tensors.fresh import fresh
-from dvm.magpy_capture.values import Abstract, Literal, Named, Tensor, resolve
+from dvm.magpy_capture.values import (
+    Abstract,
+    Host,
+    Literal,
+    Named,
+    Sequence,
+    Size,
+    Tensor,
+    resolve,
+)
 from dvm.magpy_capture.values.kinds import name_of
 from dvm.passes.values import Value, node_for
 
@@ -61,12 +70,21 @@ class GraphBodies(PythonPart):
         return fresh(value, dtype, shape, order, library=library)
 
     def _given(self, builder: Builder, name: str, value: Abstract) -> Any:
-        """A value of the graph, or a number, which is the same in each call of the path."""
+        """A value of the graph, a number, a size, or what is the same in each call of the path."""
         value = resolve(value)
         if isinstance(value, Tensor):
             return Value(builder, builder.wrap(self.layouts.in_c_order(value)))
         if isinstance(value, Literal):
             return value.object
+        if isinstance(value, Size):
+            return value.dim
+        if isinstance(value, Host) and type(value.object) is int:
+            return self.sizes.dim_of_int(value.register, value.object)
+        if isinstance(value, Host) and type(value.object) is float:
+            node = self.graph.scalar_value("float64", value.register)
+            return Value(builder, builder.wrap(node), is_number=True)
+        if isinstance(value, Sequence) and value.cls is tuple:
+            return tuple(self._given(builder, name, part) for part in value.elements)
         raise refuse(reasons.ANNOTATED_OP, name, f"is given {describe(value)}")
 
 
