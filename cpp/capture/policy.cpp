@@ -68,7 +68,7 @@ bool Policy::hit(double load, Times taken) {
 }
 
 bool Policy::lose(double calls, int64_t nanos) {
-  lost_calls_ = std::max(0.0, lost_calls_ + std::clamp(calls, -1.0, 1.0));
+  lost_calls_ = std::max(0.0, lost_calls_ + std::clamp(calls, -1.0, kPatience / 2));
   lost_ = lost_calls_ == 0 ? 0 : lost_ + nanos;
   if (lost_calls_ < kPatience || !may_rest_) return false;
   rests_ = true;
