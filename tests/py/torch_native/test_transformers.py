@@ -19,6 +19,8 @@ SHAPES = [(2, 7), (1, 1), (2, 1), (1, 5), (3, 12)]
 if WHOLE:
     SHAPES += [(b, n) for b in (1, 2, 4, 5) for n in (2, 3, 9, 20, 40) if (b, n) not in SHAPES]
 MOST_CAPTURES = 3
+#: Torch's convolutions give one token, and one sequence, in another order of memory.
+MORE_CAPTURES = {"mamba": 5}
 SMALL = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2, "vocab_size": WORDS}
 
 
@@ -56,6 +58,12 @@ def mixtral() -> Any:
     return transformers.MixtralForCausalLM(config)
 
 
+def mamba() -> Any:
+    """Its layers go from token to token, and make modules within their calls."""
+    sizes = {"hidden_size": 32, "state_size": 4, "num_hidden_layers": 2, "vocab_size": WORDS}
+    return transformers.MambaModel(transformers.MambaConfig(**sizes, use_cache=False))
+
+
 def t5() -> Any:
     sizes = {"d_model": 32, "d_kv": 16, "d_ff": 64, "num_layers": 2, "num_heads": 2}
     config = transformers.T5Config(**sizes, vocab_size=WORDS, decoder_start_token_id=0)
@@ -69,6 +77,7 @@ MODELS: dict[str, Callable[[], Any]] = {
     "gpt2": gpt2,
     "llama": lambda: llama(2),
     "llama, heads that share keys": lambda: llama(1),
+    "mamba": mamba,
     "mixtral": mixtral,
     "t5": t5,
 }
@@ -129,7 +138,8 @@ def test_forward(model: Any) -> None:
         for shape in SHAPES * 2:
             ids = ids_of(shape)
             assert_same(compiled(ids), program(ids))
-    assert_native(compiled, 2 * len(SHAPES))
+    most = MORE_CAPTURES.get(model.config.model_type, MOST_CAPTURES)
+    assert_native(compiled, 2 * len(SHAPES), most)
 
 
 def test_padding(model: Any) -> None:
@@ -145,7 +155,8 @@ def test_padding(model: Any) -> None:
             ids, mask = ids_of(shape), torch.ones(shape, dtype=torch.long)
             mask[-1, 1 + shape[1] // 2 :] = 0
             assert_same(compiled(ids, mask), program(ids, mask))
-    assert_native(compiled, 2 * len(SHAPES))
+    most = MORE_CAPTURES.get(model.config.model_type, MOST_CAPTURES)
+    assert_native(compiled, 2 * len(SHAPES), most)
 
 
 @pytest.mark.parametrize("name", ["gpt2", "llama, heads that share keys", "t5"])
