@@ -19,8 +19,9 @@ SHAPES = [(2, 7), (1, 1), (2, 1), (1, 5), (3, 12)]
 if WHOLE:
     SHAPES += [(b, n) for b in (1, 2, 4, 5) for n in (2, 3, 9, 20, 40) if (b, n) not in SHAPES]
 MOST_CAPTURES = 3
-#: Torch's convolutions give one token, and one sequence, in another order of memory.
-MORE_CAPTURES = {"mamba": 5}
+#: Torch's convolutions give one token, and one sequence, in another order of memory, and what is
+#: kept of fewer tokens than a convolution has places is filled up.
+MORE_CAPTURES = {"mamba": 7}
 SMALL = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2, "vocab_size": WORDS}
 
 
@@ -61,7 +62,7 @@ def mixtral() -> Any:
 def mamba() -> Any:
     """Its layers go from token to token, and make modules within their calls."""
     sizes = {"hidden_size": 32, "state_size": 4, "num_hidden_layers": 2, "vocab_size": WORDS}
-    return transformers.MambaModel(transformers.MambaConfig(**sizes, use_cache=False))
+    return transformers.MambaForCausalLM(transformers.MambaConfig(**sizes))
 
 
 def t5() -> Any:
@@ -101,7 +102,8 @@ def tensors_of(result: Any) -> Iterator[torch.Tensor]:
             yield from tensors_of(each)
     elif isinstance(result, transformers.DynamicCache):
         for layer in result.layers:
-            yield from (layer.keys, layer.values)
+            states = getattr(layer, "conv_states", {}), getattr(layer, "recurrent_states", {})
+            yield from tensors_of(states if any(states) else (layer.keys, layer.values))
     elif isinstance(result, transformers.EncoderDecoderCache):
         yield from tensors_of([result.self_attention_cache, result.cross_attention_cache])
     else:
@@ -159,7 +161,7 @@ def test_padding(model: Any) -> None:
     assert_native(compiled, 2 * len(SHAPES), most)
 
 
-@pytest.mark.parametrize("name", ["gpt2", "llama, heads that share keys", "t5"])
+@pytest.mark.parametrize("name", ["gpt2", "llama, heads that share keys", "mamba", "t5"])
 def test_generating(name: str) -> None:
     """A compiled `forward` within generate(), which gives it a cache that grows."""
     torch.manual_seed(0)
@@ -175,7 +177,8 @@ def test_generating(name: str) -> None:
     with dvm.stance("force_capture"):
         for ids, wanted in zip(given * 2, expected * 2, strict=True):
             assert torch.equal(generate(ids), wanted)
-    assert_native(compiled, compiled.stats.calls)
+    most = MORE_CAPTURES.get(model.config.model_type, MOST_CAPTURES)
+    assert_native(compiled, compiled.stats.calls, most)
 
 
 @pytest.mark.parametrize(
@@ -186,6 +189,7 @@ def test_generating(name: str) -> None:
         ("gpt2", {"num_beams": 3}),
         ("llama", {}),
         ("llama, heads that share keys", {}),
+        ("mamba", {}),
         ("mixtral", {}),
         ("t5", {}),
     ],
@@ -206,7 +210,8 @@ def test_generating_within_a_function(name: str, how: dict[str, Any]) -> None:
             torch.manual_seed(number)
             assert torch.equal(compiled(ids), wanted)
     # Its code goes another way for one prompt, and for prompts of one token.
-    assert_native(compiled, 2 * len(SHAPES), most=4)
+    most = MORE_CAPTURES.get(model.config.model_type, 4)
+    assert_native(compiled, 2 * len(SHAPES), most)
 
 
 def test_a_cache_that_grows() -> None:
