@@ -12,6 +12,8 @@ import numpy as np
 import torch
 
 Function = Callable[..., Any]
+#: functions of torch that write into what they give, which it counts as it does a program's writes
+WRITE_THEIR_RESULT = ("isclose",)
 #: relative and absolute error that a result may have
 TOLERANCE = {
     torch.float16: (2e-3, 2e-3),
@@ -55,12 +57,12 @@ class Seen:
     random: int = 0
     values: list[torch.Tensor] = field(default_factory=list)
 
-    def difference(self, other: Seen, values: bool = True) -> str:
+    def difference(self, other: Seen, values: bool = True, counts: bool = True) -> str:
         """The first thing that is another one in `other`; nothing if there is none.
 
-        values: whether what tensors hold is compared, too.
+        values: whether what tensors hold is compared, too; counts: how often they were written.
         """
-        for name in COMPARED:
+        for name in COMPARED if counts else [each for each in COMPARED if each != "written"]:
             mine, theirs = getattr(self, name), getattr(other, name)
             if mine != theirs:
                 return f"{name}: {mine} instead of {theirs}"
@@ -191,4 +193,4 @@ def places_of(tensors: list[torch.Tensor]) -> list[Any]:
     return places
 
 
-__all__ = ["TOLERANCE", "Function", "Seen", "observe", "tensors_in", "unlike"]
+__all__ = ["TOLERANCE", "WRITE_THEIR_RESULT", "Function", "Seen", "observe", "tensors_in", "unlike"]
