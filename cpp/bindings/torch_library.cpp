@@ -156,7 +156,11 @@ class TorchLibrary final : public capture::Library {
   PyObject* result_of(const BufferView& buffer) const override {
     auto* const owner = static_cast<PyObject*>(buffer.owner);
     const bool is_taken = Py_REFCNT(owner) > 1;  // by an earlier result; the one is the Plan's
-    return given_back([&] { return is_taken ? copy_of(buffer) : view_of(owner, buffer); });
+    return given_back([&] {
+      if (is_taken) return copy_of(buffer);
+      const py::object made = view_of(owner, buffer);
+      return made.ptr() == owner ? made : its_own(made);
+    });
   }
   PyObject* argument_of(const BufferView& buffer) const override {
     return given_back([&] { return view_of(static_cast<PyObject*>(buffer.owner), buffer); });
@@ -168,7 +172,8 @@ class TorchLibrary final : public capture::Library {
       py::tuple axes(view.rank);
       for (size_t i = 0; i < axes.size(); ++i) axes[i] = static_cast<int>(order[i]);
       if (fresh && strided(view).is_empty()) return empty_in_order(tensor.get(), view, order);
-      return py::object(py::handle(tensor.get()).attr("permute")(axes));
+      const py::object made = py::handle(tensor.get()).attr("permute")(axes);
+      return fresh ? its_own(made) : made;
     });
   }
   PyObject* scalar_of(DType dtype, const std::byte* element) const override {
@@ -242,8 +247,10 @@ class TorchLibrary final : public capture::Library {
       shape[i] = view.shape[order[i]];
       strides[i] = products[order[i]];
     }
-    return py::handle(tensor).attr("as_strided")(shape, strides);
+    return its_own(py::handle(tensor).attr("as_strided")(shape, strides));
   }
+  // A view of new memory as a tensor that is no view, which the program's own is none of.
+  static py::object its_own(const py::object& view) { return view.attr("data"); }
   static int rank_of(PyObject* tensor) {
     const Ref rank = Ref::steal(PyObject_CallMethod(tensor, "dim", nullptr));
     const long value = rank ? PyLong_AsLong(rank.get()) : 0;

@@ -57,6 +57,10 @@ class Library(Protocol):
         """Whether it gives scalars in place of arrays of rank 0."""
 
     @property
+    def reshapes_copies(self) -> bool:
+        """Whether an array that has to be copied for another shape is a view of that copy."""
+
+    @property
     def integer(self) -> type:
         """The class of scalars that are whole numbers."""
 
@@ -249,6 +253,10 @@ class Library(Protocol):
 
         Fewer than none: so many are not to count that were made.
         """
+
+    @property
+    def number_writes(self) -> HostFunction | None:
+        """(array, times, *others): it has counted so many, and those that the others have."""
 
     # ---- what a path calls
 

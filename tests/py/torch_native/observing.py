@@ -12,6 +12,8 @@ import numpy as np
 import torch
 
 Function = Callable[..., Any]
+#: functions of torch that write into what they give, which it counts as it does a program's writes
+WRITE_THEIR_RESULT = ("isclose",)
 #: relative and absolute error that a result may have
 TOLERANCE = {
     torch.float16: (2e-3, 2e-3),
@@ -46,22 +48,27 @@ class Seen:
     #: which arguments and results are one object, and which lie in one memory, and where in it
     same: list[int] = field(default_factory=list)
     memory: list[Any] = field(default_factory=list)
-    #: how many writes into each torch has counted
+    #: how many writes into each torch has counted, new memory among them
     written: list[int] = field(default_factory=list)
+    #: which of them torch takes for views
+    views: list[bool] = field(default_factory=list)
     #: what modules and numbers beside tensors are, and the generator of random numbers
     state: Any = None
     random: int = 0
     values: list[torch.Tensor] = field(default_factory=list)
 
-    def difference(self, other: Seen, values: bool = True) -> str:
+    def difference(self, other: Seen, values: bool = True, counts: bool = True) -> str:
         """The first thing that is another one in `other`; nothing if there is none.
 
-        values: whether what tensors hold is compared, too.
+        values: whether what tensors hold is compared, too; counts: how often they were written.
         """
-        for name in COMPARED:
+        for name in COMPARED if counts else [each for each in COMPARED if each != "written"]:
             mine, theirs = getattr(self, name), getattr(other, name)
             if mine != theirs:
                 return f"{name}: {mine} instead of {theirs}"
+        # What torch makes in several steps may be a view of memory that nobody else has.
+        if any(mine and not theirs for mine, theirs in zip(self.views, other.views, strict=True)):
+            return f"views: {self.views} instead of {other.views}"
         compared = zip(self.values, other.values, strict=True) if values else ()
         for place, (mine, theirs) in enumerate(compared):
             if text := unlike(mine, theirs):
@@ -104,9 +111,14 @@ def observe(function: Function, arguments: list[Any], beside: Callable[[], Any] 
     ids = [id(t) for t in given_and_made]
     seen.same = [ids.index(each) for each in ids]
     seen.memory = places_of(given_and_made)
-    seen.written = [
-        0 if t.is_inference() else t._version - was for t, was in zip(given, before, strict=True)
+    counts = [0 if t.is_inference() else t._version for t in given_and_made]
+    # Views of what was given count with that, and what is given out as its `data` by itself.
+    before += [
+        0 if place is None or place[0] >= len(given) else count
+        for place, count in zip(seen.memory[len(given) :], counts[len(given) :], strict=True)
     ]
+    seen.written = [count - was for count, was in zip(counts, before, strict=True)]
+    seen.views = [t._is_view() for t in given_and_made]
     with warnings.catch_warnings(action="ignore"):  # quantised ones are deprecated
         seen.values = [t.detach().clone() for t in given_and_made]
     return seen
@@ -181,4 +193,4 @@ def places_of(tensors: list[torch.Tensor]) -> list[Any]:
     return places
 
 
-__all__ = ["TOLERANCE", "Function", "Seen", "observe", "tensors_in", "unlike"]
+__all__ = ["TOLERANCE", "WRITE_THEIR_RESULT", "Function", "Seen", "observe", "tensors_in", "unlike"]

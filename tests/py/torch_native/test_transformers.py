@@ -19,6 +19,9 @@ SHAPES = [(2, 7), (1, 1), (2, 1), (1, 5), (3, 12)]
 if WHOLE:
     SHAPES += [(b, n) for b in (1, 2, 4, 5) for n in (2, 3, 9, 20, 40) if (b, n) not in SHAPES]
 MOST_CAPTURES = 3
+#: Torch's convolutions give one token, and one sequence, in another order of memory, and what is
+#: kept of fewer tokens than a convolution has places is filled up.
+MORE_CAPTURES = {"mamba": 7}
 SMALL = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2, "vocab_size": WORDS}
 
 
@@ -56,6 +59,16 @@ def mixtral() -> Any:
     return transformers.MixtralForCausalLM(config)
 
 
+def mamba() -> Any:
+    """Its layers go from token to token, and make modules within their calls.
+
+    Of a class that has its own `__init__`: others run uncompiled once Dynamo has replaced theirs.
+    """
+    sizes = {"hidden_size": 32, "state_size": 4, "num_hidden_layers": 2, "vocab_size": WORDS}
+    sizes["hidden_act"] = "gelu"
+    return transformers.MambaForCausalLM(transformers.MambaConfig(**sizes))
+
+
 def t5() -> Any:
     sizes = {"d_model": 32, "d_kv": 16, "d_ff": 64, "num_layers": 2, "num_heads": 2}
     config = transformers.T5Config(**sizes, vocab_size=WORDS, decoder_start_token_id=0)
@@ -69,6 +82,7 @@ MODELS: dict[str, Callable[[], Any]] = {
     "gpt2": gpt2,
     "llama": lambda: llama(2),
     "llama, heads that share keys": lambda: llama(1),
+    "mamba": mamba,
     "mixtral": mixtral,
     "t5": t5,
 }
@@ -92,7 +106,8 @@ def tensors_of(result: Any) -> Iterator[torch.Tensor]:
             yield from tensors_of(each)
     elif isinstance(result, transformers.DynamicCache):
         for layer in result.layers:
-            yield from (layer.keys, layer.values)
+            states = getattr(layer, "conv_states", {}), getattr(layer, "recurrent_states", {})
+            yield from tensors_of(states if any(states) else (layer.keys, layer.values))
     elif isinstance(result, transformers.EncoderDecoderCache):
         yield from tensors_of([result.self_attention_cache, result.cross_attention_cache])
     else:
@@ -129,7 +144,8 @@ def test_forward(model: Any) -> None:
         for shape in SHAPES * 2:
             ids = ids_of(shape)
             assert_same(compiled(ids), program(ids))
-    assert_native(compiled, 2 * len(SHAPES))
+    most = MORE_CAPTURES.get(model.config.model_type, MOST_CAPTURES)
+    assert_native(compiled, 2 * len(SHAPES), most)
 
 
 def test_padding(model: Any) -> None:
@@ -145,10 +161,12 @@ def test_padding(model: Any) -> None:
             ids, mask = ids_of(shape), torch.ones(shape, dtype=torch.long)
             mask[-1, 1 + shape[1] // 2 :] = 0
             assert_same(compiled(ids, mask), program(ids, mask))
-    assert_native(compiled, 2 * len(SHAPES))
+    # Models ask whether a mask leaves out any, besides one token and one sequence.
+    most = MORE_CAPTURES.get(model.config.model_type, MOST_CAPTURES + 2)
+    assert_native(compiled, 2 * len(SHAPES), most)
 
 
-@pytest.mark.parametrize("name", ["gpt2", "llama, heads that share keys", "t5"])
+@pytest.mark.parametrize("name", ["gpt2", "llama, heads that share keys", "mamba", "t5"])
 def test_generating(name: str) -> None:
     """A compiled `forward` within generate(), which gives it a cache that grows."""
     torch.manual_seed(0)
@@ -164,7 +182,8 @@ def test_generating(name: str) -> None:
     with dvm.stance("force_capture"):
         for ids, wanted in zip(given * 2, expected * 2, strict=True):
             assert torch.equal(generate(ids), wanted)
-    assert_native(compiled, compiled.stats.calls)
+    most = MORE_CAPTURES.get(model.config.model_type, MOST_CAPTURES)
+    assert_native(compiled, compiled.stats.calls, most)
 
 
 @pytest.mark.parametrize(
@@ -175,6 +194,7 @@ def test_generating(name: str) -> None:
         ("gpt2", {"num_beams": 3}),
         ("llama", {}),
         ("llama, heads that share keys", {}),
+        ("mamba", {}),
         ("mixtral", {}),
         ("t5", {}),
     ],
@@ -195,7 +215,8 @@ def test_generating_within_a_function(name: str, how: dict[str, Any]) -> None:
             torch.manual_seed(number)
             assert torch.equal(compiled(ids), wanted)
     # Its code goes another way for one prompt, and for prompts of one token.
-    assert_native(compiled, 2 * len(SHAPES), most=4)
+    most = MORE_CAPTURES.get(model.config.model_type, 4)
+    assert_native(compiled, 2 * len(SHAPES), most)
 
 
 def test_a_cache_that_grows() -> None:

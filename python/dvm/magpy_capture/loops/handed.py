@@ -39,7 +39,9 @@ class HandedValues(LoopPart):
                 self.memory.may_write(value)
                 if value.object is None:
                     raise refuse(reasons.LOOP_VARIABLE, name, describe(value))
-                return self.program.step("own", self.arrays.tensor_register(value))
+                own = self.program.step("own", self.arrays.tensor_register(value))
+                self.arrays.number_writes(value.storage, own, 0)
+                return own
             return self.arrays.tensor_register(value)
         if is_open_list(value):
             return self.list_changes.register(value)

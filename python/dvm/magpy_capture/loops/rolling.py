@@ -451,7 +451,8 @@ class Loops(LoopPart, LoopPolicy):
             self.lent.take_back(values[place])
         for each in given:
             if each.private and not each.is_the_callers:
-                self.opaque.take_over(each.value, each.register)
+                self.opaque.take_over(each.value, each.register, counted=False)
+                each.value.storage.counted_by.append(each.register)
         if any(each.private for each in given):
             self.program.forget_results()
         self.loop_lists.leave(entry, registers, filled)

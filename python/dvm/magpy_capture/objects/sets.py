@@ -72,6 +72,8 @@ class Sets(ObjectPart):
         made = OPERATORS["binary"][name](set(left), right)
         frozen = isinstance(a, Literal) and isinstance(a.object, frozenset)
         in_order = self.is_in_order(a) and self.is_in_order(b)
+        if frozen and not in_order and len(made) > 1:
+            raise refuse(reasons.ORDER_SET)  # a constant is gone through in its order
         return Literal(frozenset(made)) if frozen else SetValue(made, in_order=in_order)
 
     def is_in_order(self, value: Abstract) -> bool:

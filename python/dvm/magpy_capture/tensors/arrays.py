@@ -187,6 +187,7 @@ class Arrays(TensorPart, Materialiser):
                 storage.host = register
             else:
                 storage.host = self._owned(value)
+        self.number_writes(storage, storage.host, storage.uncounted, *storage.counted_by)
         if storage.locked:
             given = [storage.host, self.program.constant(False)]
             key = ("locked", storage.host)
@@ -198,6 +199,17 @@ class Arrays(TensorPart, Materialiser):
                 key=key,
             )
         return storage.host
+
+    def number_writes(self, storage: Storage, made: int, times: int, *others: int) -> None:
+        """New memory of what the program wrote has counted so many, in whatever way it was made.
+
+        others: registers of arrays that have counted more of them.
+        """
+        number_writes = storage.library.number_writes
+        if number_writes is not None and (storage.uncounted or storage.counted_by):
+            given = [made, self.program.constant(times), *others]
+            callee = self.program.constant(number_writes)
+            self.program.step("call", callee, given, (), key=("counted", *given))
 
     def _owned(self, value: Tensor) -> int:
         """The array that a Storage of the path becomes: no other object may share its memory."""

@@ -69,7 +69,7 @@ class Elementwise(TensorPart):
         if products and self.sizes.observed(a) == self.sizes.observed(b) != 1:
             # A bias has the size of the columns it is added to, so that their kernel may add it.
             self.sizes.require_equal(a, b)
-            return products[0]
+            return a if a.constant is not None else b if b.constant is not None else products[0]
         result = a.bcast(b)
         self.graph.broadcast_of[result] = parts[0] | parts[1]
         return result

@@ -237,7 +237,8 @@ class MaybeViews(TensorPart):
                 t.write = lambda _base, value: back(self.graph.transpose_value(value, places))
             return
         content = self._in_order(maybe.content, order)
-        if t.remake is not None and t.remake[0] is t.library.reshape:
+        by_reshape = t.remake is not None and t.remake[0] is t.library.reshape
+        if by_reshape and t.library.reshapes_copies:
             # A view still, of a copy of the whole in C order.
             copy = self.graph.copy_value(self.reshape_value(maybe.content, base.shape))
             whole = Storage(Content(copy), t.library, version=maybe.born)

@@ -32,6 +32,7 @@ class Writes(TensorPart):
         if not storage.external:
             storage.content = Content(self.after_write(t, value, storage.content.read()))
             storage.version += 1
+            storage.uncounted += t.told
             storage.host = -1
             return
         self.write_part(PartWrite(t, lambda: value))
@@ -132,7 +133,7 @@ class Writes(TensorPart):
 
         counted: whether the library counts it as one of the writes into the array.
         """
-        if not counted and t.storage.external:
+        if not counted:
             t.storage.uncounted -= t.told
         self.memory.may_write(t)
         self.rules.check_overlap(t, value)

@@ -56,6 +56,7 @@ class Storage:
     in_copy: bool = False  # whether a call that writes was made on a copy, which was read
     writes: list[Any] = field(default_factory=list)  # PartWrites, into one of the caller's
     uncounted: int = 0  # the program's writes less those that the path repeats as such
+    counted_by: list[int] = field(default_factory=list)  # registers of arrays that count others
     wants_gradient: bool = False  # of the caller's, in a call that keeps gradients
 
     @property

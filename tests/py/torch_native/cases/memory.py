@@ -96,6 +96,25 @@ y = x.clone(); v = y.view(-1) if y.is_contiguous() else y; v.zero_(); return y, 
 """
 table("memory", "x", ONE, VIEWS)
 
+#: How often new memory was written, and that it is no view, torch tells of results, too.
+NEW = """
+y = x * 2; y += 1; y[0] = 3; return y, y.t(), y.detach(), y.data
+y = z = x.clone(); y += 1; v = z.view(-1) if z.is_contiguous() else z; v *= 2; return y, v
+y = torch.tril(x @ x.t()); y += 1; return y
+y = (x * 2).masked_fill_(x > 0, 2.0); return y.index_fill_(0, torch.tensor([0]), 1.0)
+return x.new_zeros(3).fill_(2).add_(1), nn.init.ones_(torch.empty(2)), torch.zeros(2)
+return torch.add(x, 1, out=torch.empty_like(x)), (x.t() + 1).detach(), x.t() @ x
+y = x.clone(); y.data.mul_(2); y.data[0] = 1; return y
+y = torch.zeros(x.shape[1]) :: for row in x: y += row :: y *= 2 :: return y
+y = torch.zeros_like(x) :: for k in range(x.shape[0]): y[k] = x[k]; y[k] += 1 :: return y, y[1:]
+y = x * 2 :: for k in range(1, x.shape[0]): y[k].add_(y[k - 1]) :: y.neg_() :: return y
+y = x.exp().mul_(2) :: for k in range(3): y.sub_(k) :: for row in y: row += 1 :: return y
+y = x[0] :: for row in x: y = torch.tanh(y + row); y += 1 :: return y
+y = torch.zeros(3) :: while y.sum() < 9: y += 1; y[0] += 1 :: return y
+y = x + 1 :: if y.sum() > 0: y.relu_(); y.add_(1) :: return y
+"""
+table("new memory", "x", ONE, NEW)
+
 PAIRS = """
 x += y; return x, y
 x.copy_(y); y.add_(1); return x, y

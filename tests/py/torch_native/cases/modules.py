@@ -32,6 +32,16 @@ def written_without_gradients(module: Layer) -> None:
         module.second.bias.copy_(torch.ones(3))
 
 
+def hooked(module: nn.Module) -> nn.Module:
+    module.register_forward_hook(lambda _module, _given, made: made * 2)
+    return module
+
+
+def kept_by(module: Layer, made: nn.Module) -> nn.Module:
+    module.kept = made
+    return made
+
+
 class Scaled(nn.Linear):
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         return super().forward(x) * 2
@@ -201,6 +211,10 @@ PROGRAMS: dict[str, Program] = {
     "a copy of it": lambda m, x: copy.deepcopy(m)(x),
     "a layer made within": lambda _m, x: nn.ReLU()(x),
     "a linear made within": lambda _m, x: nn.Linear(3, 3)(x),
+    "an activation made within": lambda _m, x: nn.LeakyReLU(0.2)(x * 2),
+    "several made within": lambda m, x: nn.Sequential(nn.ReLU(), m.first, nn.Softmax(-1))(x),
+    "a hook of what is made within": lambda _m, x: hooked(nn.Tanh())(x),
+    "one made within that is kept": lambda m, x: kept_by(m, nn.Hardtanh(-0.5, 0.5))(x),
 }
 for _name, _program in PROGRAMS.items():
     CASES[f"modules: a program that {_name}"] = lambda program=_program: changed(

@@ -49,7 +49,7 @@ class NumPy:
     classes = (np.ndarray, np.generic)
     plain = (np.ndarray,)
     metaclasses: tuple[type, ...] = ()
-    has_scalars = True
+    has_scalars = reshapes_copies = True
     tells_errors = True
     integer = np.integer
     inexact = np.inexact
@@ -88,6 +88,7 @@ class NumPy:
     number_classes = staticmethod(python_numbers)
     is_view_or_empty = staticmethod(is_view_or_empty)
     count_writes = None
+    number_writes = None
 
     is_told = staticmethod(is_told_dtype)
     is_compound = staticmethod(is_masked)

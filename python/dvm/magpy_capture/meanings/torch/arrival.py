@@ -35,6 +35,7 @@ NAME = f"{__package__}.operations"
 #: module of Python -> those of ours that say what it means
 GUESTS = {
     "torch.nn.functional": ("library", *OPERATIONS),
+    "torch._dynamo.decorators": ("dynamo",),
     "transformers.configuration_utils": ("transformers",),
 }
 _welcomed: set[str] = set()

@@ -61,10 +61,15 @@ def moving_axes(t: Tensor, shape: SequenceOf[_dvm.Dim]) -> list[int]:
     ]
 
 
+def uncounted(made: Any) -> Any:
+    """New memory of which torch has counted no write."""
+    return made.data
+
+
 def laid_like(made: Any, like: Any) -> Any:
     """New memory with the strides of torch.empty_like(like)."""
     wanted = sys.modules["torch"].empty_like(like, dtype=made.dtype)
-    return made if wanted.stride() == made.stride() else wanted.copy_(made)
+    return made if wanted.stride() == made.stride() else uncounted(wanted.copy_(made))
 
 
 def laid_as(made: Any, before: Any) -> Any:
@@ -73,7 +78,7 @@ def laid_as(made: Any, before: Any) -> Any:
     if strides == made.stride():
         return made
     torch = sys.modules["torch"]
-    return torch.empty_strided(made.shape, strides, dtype=made.dtype).copy_(made)
+    return uncounted(torch.empty_strided(made.shape, strides, dtype=made.dtype).copy_(made))
 
 
 def made_by_host(t: Tensor) -> int | None:

@@ -242,7 +242,10 @@ means(*named("clamp_max"))(bounded("max"))
 def masked_fill(
     lower: TorchPart, input: Abstract, mask: Abstract, value: Abstract, *, seen: Any
 ) -> Tensor:
-    return pointwise(lower, rows.where, seen, mask, value, input)
+    operands = [resolve(operand) for operand in (mask, input)]
+    rank = max(operand.rank for operand in operands if isinstance(operand, Tensor))
+    # A copy in C order, which is written.
+    return pointwise(lower, rows.where, seen, mask, value, input, order=c_order(rank))
 
 
 # ---- operators

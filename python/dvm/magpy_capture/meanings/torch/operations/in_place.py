@@ -9,16 +9,17 @@ import torch
 
 from dvm.magpy_capture.meanings.torch.layer import TorchPart
 from dvm.magpy_capture.meanings.torch.operations.elementwise import named
-from dvm.magpy_capture.meanings.torch.operations.lowered import tensor
+from dvm.magpy_capture.meanings.torch.operations.lowered import pointwise, tensor
 from dvm.magpy_capture.registry import METHODS, SEEING, Meaning, means
 from dvm.magpy_capture.values import Abstract, Literal, Tensor
+from dvm.torch import pointwise as rows
 
 #: the methods of which there is one in place
 NAMES = (
     *(
         "add sub mul div pow remainder fmod floor_divide abs neg exp log sqrt rsqrt reciprocal"
     ).split(),
-    *("sin cos tanh sigmoid relu clamp clip round floor ceil trunc masked_fill").split(),
+    *("sin cos tanh sigmoid relu clamp clip round floor ceil trunc").split(),
     *("logical_and logical_or logical_not bitwise_and bitwise_or bitwise_xor bitwise_not").split(),
     *("eq ne lt le gt ge square erf absolute acos acosh addmm asin asinh atan atan2 atanh").split(),
     *(
@@ -50,6 +51,17 @@ def in_place(compute: Meaning) -> Meaning:
 
 for _name in NAMES:
     means(*named(f"{_name}_"))(in_place(METHODS["torch", _name]))
+
+
+@means(torch.Tensor.masked_fill_)
+def masked_fill(
+    lower: TorchPart, input: Abstract, mask: Abstract, value: Abstract, *, seen: Any
+) -> Tensor:
+    """In the order that the tensor lies in, where masked_fill gives a copy in C order."""
+    x = tensor(lower, input)
+    made = pointwise(lower, rows.where, seen, mask, value, x)
+    lower.torch_rules.write(x, made, [mask, value])
+    return x
 
 
 @means(torch.Tensor.zero_, torch.zero_)

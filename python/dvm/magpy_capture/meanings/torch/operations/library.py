@@ -122,6 +122,12 @@ def count_writes(tensor: torch.Tensor, times: int) -> None:
         torch._C._autograd._unsafe_set_version_counter((tensor,), (tensor._version + times,))
 
 
+def number_writes(tensor: torch.Tensor, times: int, *others: torch.Tensor) -> None:
+    if not tensor.is_inference():  # nor are the others then
+        count = times + sum(other._version for other in others)
+        torch._C._autograd._unsafe_set_version_counter((tensor,), (count,))
+
+
 class Torch:
     """What the lowering asks of PyTorch."""
 
@@ -133,7 +139,7 @@ class Torch:
     classes = (torch.Tensor,)
     plain = CLASSES
     metaclasses = (type(torch.Tensor), type(torch.nn.Parameter), type(torch.nn.Buffer))
-    has_scalars = tells_errors = False
+    has_scalars = tells_errors = reshapes_copies = False
     integer = inexact = fields = elementwise = type(None)
     dtype = torch.dtype
     plain_scalars: frozenset[type] = NOTHING
@@ -162,6 +168,7 @@ class Torch:
     copy = staticmethod(copy)
     like = staticmethod(torch.Tensor.clone)
     count_writes = staticmethod(count_writes)
+    number_writes = staticmethod(number_writes)
 
     @staticmethod
     def is_single(seen: Any) -> bool:

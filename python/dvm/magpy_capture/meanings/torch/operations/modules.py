@@ -109,12 +109,13 @@ def called_at_once(lower: TorchPart, module: Instance) -> Literal:
 
 def guard_unhooked(lower: TorchPart, module: Instance) -> None:
     """The module has no hooks, and no method of its own where it finds that of its class."""
-    if module.register < 0 or any(name in module.attributes for name in OF_CLASS):
+    if any(name in module.attributes for name in OF_CLASS):
         raise refuse(reasons.TORCH_FORM, "nn.Module.__call__", describe(module))
     own = vars(module.object)
     met = [n for n in HOOKS if n in module.attributes or id(own[n]) in lower.heap.reached]
-    unmet = tuple(name for name in HOOKS if name not in met)
-    lower.program.guard("guard_bare", module.register, OF_CLASS, unmet)
+    if module.register >= 0:  # else the program made it
+        unmet = tuple(name for name in HOOKS if name not in met)
+        lower.program.guard("guard_bare", module.register, OF_CLASS, unmet)
     for name in met:  # which the program may have changed
         lower.python.outcome(lower.operators.attribute(module, name, own[name]), False)
 
