@@ -55,7 +55,8 @@ class Policy {
   // Hits that take so many times as long as plain calls are no noise; and of those that are so
   // short that what reads the clock counts.
   static constexpr double kSlower = 1.1, kSlowerShort = 2;
-  // Plain calls' time that may be lost; no call counts for more than half, for a clock may be wrong.
+  // Plain calls' time that may be lost; no call counts for more than half, for a clock may be
+  // wrong.
   static constexpr double kPatience = 4;
 
   // ---- calls. load: the logarithm of what a call is given.
