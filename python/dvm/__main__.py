@@ -160,6 +160,18 @@ def access(use: Callable[..., Any], *args: Any) -> Any:
         raise UnreadableFileError(str(error)) from error
 
 
+def check_apart(output: Path, *read: str) -> None:
+    """Refuse to write over a file that the command reads: `FILE`, `FILE:NAME` or `NAME=FILE`.
+
+    Raises:
+        UsageError: if the output is one.
+    """
+    for text in read:
+        for file in (text, text.partition(":")[0], text.partition("=")[2]):
+            if file and output.resolve() == Path(file).resolve():
+                raise UsageError(f"{output} would write over a file that this command reads")
+
+
 def check_arguments(function: Callable[..., Any], args: list[Any]) -> None:
     """Refuse arguments that the function would not take, before it runs."""
     signature = inspect.signature(function)
@@ -226,6 +238,8 @@ def given_inputs(graph: dvm.CompiledGraph, path: Path, texts: Sequence[str]) -> 
 
 def run_profile(options: argparse.Namespace) -> str:
     """Run the command `profile`."""
+    if options.trace is not None:
+        check_apart(options.trace, options.function, *options.arg)
     profile = profile_of(options)
     if options.trace is not None:
         access(profile.export_chrome_trace, options.trace)
@@ -234,6 +248,7 @@ def run_profile(options: argparse.Namespace) -> str:
 
 def run_report(options: argparse.Namespace) -> str:
     """Run the command `report`."""
+    check_apart(options.output, options.function, *options.arg)
     page = profile_of(options).page()
     access(options.output.write_text, page, "utf-8")
     return f"{options.output}: {len(page)} bytes"
@@ -291,6 +306,7 @@ def run_disasm(options: argparse.Namespace) -> str:
 
 def run_asm(options: argparse.Namespace) -> str:
     """Run the command `asm`: a file for each Program of the text, numbered if there are more."""
+    check_apart(options.output, str(options.file))
     text = access(options.file.read_text, "utf-8")
     programs = listed_programs(text)
     output: Path = options.output

@@ -39,6 +39,25 @@ def test_a_page_has_stages_steps_and_memory(
     assert f"model.{kind} on cpu" in html
 
 
+@pytest.mark.parametrize("command", [["report", "-o"], ["profile", "--trace"]])
+@pytest.mark.parametrize("over", ["model.onnx", "x.npy"])
+def test_nothing_is_written_over_what_is_read(
+    tmp_path: Path,
+    command: list[str],
+    over: str,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    onnx.save(MODELS["columns"], "model.onnx")
+    np.save("x.npy", np.ones((40, 30), np.float32))
+    before = Path(over).read_bytes()
+    given = [command[0], "model.onnx", "--arg", "x=x.npy", command[1], str(tmp_path / over)]
+    assert command_line.main(given) == 2
+    assert "would write over a file that this command reads" in capsys.readouterr().err
+    assert Path(over).read_bytes() == before
+
+
 @pytest.mark.parametrize("name", [name for name in OPEN if name != "recurrent"])  # that is a loop
 @pytest.mark.parametrize("size", [1, 5])
 def test_memory_that_is_planned_is_that_of_the_results_and_what_is_freed(

@@ -391,8 +391,9 @@ def test_reports_tell_why_each_shape_is_a_path() -> None:
 @pytest.mark.usefixtures("captures_at_its_cost")
 def test_one_that_makes_no_arrays_is_left_to_python() -> None:
     compiled = dvm.compile(fibonacci)
-    for n in (3, 4, 9, 5) * 20:
-        assert compiled(n) == fibonacci(n)
+    while "loops" not in vars(compiled) and compiled.stats.calls < 50_000:  # until it is lowered
+        for n in (3, 9, 5, 4):
+            assert compiled(n) == fibonacci(n)
     assert all(known.rolled is None for known in vars(compiled)["loops"].recursions.values())
 
 
