@@ -204,6 +204,11 @@ ARGUMENTS: dict[str, tuple[str, ...]] = {
 
 #: name -> whole expressions, where `x` is not simply the first operand
 EXPRESSIONS: dict[str, tuple[str, ...]] = {
+    # told to Dynamo alone; the result is another tensor
+    **dict.fromkeys(
+        ("mark_dynamic", "mark_static", "maybe_mark_dynamic"), ("(f(x.clone(), 0), x * 3)[1]",)
+    ),
+    "mark_static_address": ("(f(x.clone()), x * 3)[1]",),
     "where": (
         "f(mask, x, y)",
         "f(mask_row, x, 2)",
