@@ -69,22 +69,24 @@ bool may_see_exceptions(PyCodeObject* code, core::Loc at) {
          at.line > last_line(code) || has_handlers(code);
 }
 
-// As the interpreter raises what another thread has set, but before no instruction: what such an
-// instruction would belong to, an audit hook of the program's among others, would be met by it.
-void raise_what_another_set() {
-  PyThreadState* const state = PyThreadState_Get();
-  const Ref exception = Ref::borrow(state->async_exc);
-  PyThreadState_SetAsyncExc(state->thread_id, nullptr);
-  PyErr_SetNone(exception.get());
+// The interpreter alone takes what another thread has set, before an instruction of Python.
+bool run_an_instruction() {
+  static PyObject* const code = Py_CompileString("None", "<dvm>", Py_eval_input);
+  const Ref names = Ref::steal(PyDict_New());
+  if (code == nullptr || !names) return false;
+  if (Ref::steal(PyEval_EvalCode(code, names.get(), names.get()))) return true;
+  PyObject *type, *value, *traceback;
+  PyErr_Fetch(&type, &value, &traceback);
+  Py_XDECREF(traceback);  // it names that instruction
+  PyErr_Restore(type, value, nullptr);
+  return false;
 }
 
 }  // namespace
 
 bool take_interruption() {
   if (Py_MakePendingCalls() < 0) return false;
-  if (PyThreadState_Get()->async_exc == nullptr) return true;
-  raise_what_another_set();
-  return false;
+  return PyThreadState_Get()->async_exc == nullptr || run_an_instruction();
 }
 
 PyObject* raise_within(PyCodeObject* code, core::Loc at,

@@ -18,11 +18,10 @@ SUSPENDED = (
     | inspect.CO_ASYNC_GENERATOR
     | inspect.CO_ITERABLE_COROUTINE
 )
-#: Operations without which a part has nothing to compile. Comprehensions were calls until CPython
-#: 3.12; now they stand where they are and fill what they make.
+#: Operations without which a part has nothing to compile.
 WORK = frozenset(
     {"binary", "subscript", "slice", "compare", "compare_truth"}
-    | {"call", "call_kw", "call_function_ex", "list_append", "set_add", "map_add"}
+    | {"call", "call_kw", "call_function_ex"}
 )
 
 
