@@ -12,8 +12,7 @@
 //   price    What the last capture took; of one that was given up, what it would have taken by its
 //            events, or twice what it had: that is the least, and so it says. Doubled for each
 //            attempt after one that came to nothing, and for each capture that nobody has hit.
-//            Where no end was seen, or twice none, another attempt gets a kDoubt-th of what calls
-//            take.
+//            If a recording saw no end of the call, another gets a kDoubt-th of what calls take.
 //   slower   Replays may take longer than the calls do plain. Some are timed and compared with
 //            plain calls that were given about as much (call_load.h), which came to be before there
 //            was a path or behind a miss; what steps take before a guard fails is lost as well.
