@@ -3,6 +3,7 @@
 #include <structmember.h>
 
 #include "bindings/errors.h"
+#include "capture/replay/interrupted.h"
 
 namespace dvm::bindings {
 
@@ -103,6 +104,7 @@ PyType_Spec g_spec = {"dvm.Compiled", sizeof(Compiled), 0,
 }  // namespace
 
 PyObject* make_compiled_type() {
+  if (!capture::prepare_interruptions()) return nullptr;
   PyObject* type = PyType_FromSpec(&g_spec);
   g_type = reinterpret_cast<PyTypeObject*>(type);
   return type;

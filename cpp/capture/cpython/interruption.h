@@ -12,6 +12,10 @@ extern "C" {
 // (Py_AddPendingCall), an exception that another thread has set (PyThreadState_SetAsyncExc).
 int dvm_is_interrupted(void);
 
+// Whether another thread has waited for the interpreter's lock as long as it waits before it asks
+// for it (sys.setswitchinterval), so that letting go of it hands it over.
+int dvm_is_lock_wanted(void);
+
 #ifdef __cplusplus
 }
 #endif

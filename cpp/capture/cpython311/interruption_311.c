@@ -11,3 +11,7 @@ int dvm_is_interrupted(void) {
   return _Py_atomic_load_relaxed(&_PyRuntime.ceval.signals_pending) != 0 ||
          _Py_atomic_load_relaxed(&state->interp->ceval.pending.calls_to_do) != 0;
 }
+
+int dvm_is_lock_wanted(void) {
+  return _Py_atomic_load_relaxed(&_PyThreadState_GET()->interp->ceval.gil_drop_request) != 0;
+}

@@ -37,6 +37,7 @@ uint64_t dvm_dict_version(PyObject*) { refuse(); }
 int dvm_set_next(PyObject*, Py_ssize_t*, PyObject**) { refuse(); }
 PyObject* dvm_instance_attribute(PyObject*, PyObject*) { refuse(); }
 int dvm_is_interrupted() { return 0; }
+int dvm_is_lock_wanted() { return 0; }
 PyObject* dvm_frame_function(PyFrameObject*) { refuse(); }
 int dvm_code_line(PyCodeObject*, int) { refuse(); }
 int dvm_lines_are_read(PyCodeObject*) { refuse(); }

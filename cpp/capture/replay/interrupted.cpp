@@ -69,12 +69,13 @@ bool may_see_exceptions(PyCodeObject* code, core::Loc at) {
          at.line > last_line(code) || has_handlers(code);
 }
 
+PyObject* an_instruction = nullptr;  // code, for good
+
 // The interpreter alone takes what another thread has set, before an instruction of Python.
 bool run_an_instruction() {
-  static PyObject* const code = Py_CompileString("None", "<dvm>", Py_eval_input);
   const Ref names = Ref::steal(PyDict_New());
-  if (code == nullptr || !names) return false;
-  if (Ref::steal(PyEval_EvalCode(code, names.get(), names.get()))) return true;
+  if (!names) return false;
+  if (Ref::steal(PyEval_EvalCode(an_instruction, names.get(), names.get()))) return true;
   PyObject *type, *value, *traceback;
   PyErr_Fetch(&type, &value, &traceback);
   Py_XDECREF(traceback);  // it names that instruction
@@ -83,6 +84,11 @@ bool run_an_instruction() {
 }
 
 }  // namespace
+
+bool prepare_interruptions() {
+  an_instruction = Py_CompileString("None", "<dvm>", Py_eval_input);
+  return an_instruction != nullptr;
+}
 
 bool take_interruption() {
   if (Py_MakePendingCalls() < 0) return false;

@@ -11,6 +11,11 @@
 
 namespace dvm::capture {
 
+// To be called once, when nothing waits: compiling tells the program's audit hooks, and one that is
+// written in Python would meet the exception that another thread has set. False: a Python error is
+// set.
+bool prepare_interruptions();
+
 // Does what waits: handlers of signals, pending calls, an exception that another thread has set.
 // False: a Python error is set.
 bool take_interruption();

@@ -4,13 +4,16 @@
 #include <chrono>
 #include <cstdint>
 
+#include "capture/cpython/interruption.h"
 #include "capture/replay/lock.h"
 
 namespace dvm::capture {
 
-// Lets other threads have the interpreter's lock between two turns about as often as Python does
-// between two instructions. A path that holds the lock to its end must not: it is given up once the
-// others have waited for long, and the original lets them run.
+// Lets other threads have the interpreter's lock between two turns, as Python does between two
+// instructions: once they ask. Letting go at times of its own would wake them before they have
+// waited long enough to ask, and take the lock again before they have it. A path that holds the
+// lock to its end must not: it is given up once the others have waited for long, and the original
+// lets them run.
 class OtherThreads {
  public:
   static constexpr int64_t kUnbroken = 8;  // turns between two looks at them
@@ -19,21 +22,16 @@ class OtherThreads {
 
   // False: give up.
   bool let_run(bool holds_lock) {
-    const auto now = Clock::now();
-    if (holds_lock_ || holds_lock) return now - since_ < kLongest || !are_there();
-    if (now - since_ < kSwitchInterval) return true;
-    since_ = now;
+    if (!dvm_is_lock_wanted()) return true;
+    if (holds_lock_ || holds_lock) return Clock::now() - since_ < kLongest;
     const Unlocked unlocked(true);
+    since_ = Clock::now();
     return true;
   }
 
  private:
   using Clock = std::chrono::steady_clock;
-  static constexpr std::chrono::milliseconds kSwitchInterval{5}, kLongest{1000};
-
-  static bool are_there() {
-    return PyThreadState_Next(PyInterpreterState_ThreadHead(PyInterpreterState_Get())) != nullptr;
-  }
+  static constexpr std::chrono::milliseconds kLongest{1000};
 
   const bool holds_lock_;
   Clock::time_point since_ = Clock::now();
