@@ -282,10 +282,7 @@ PyObject* CompiledFunction::call(PyObject* self, PyObject* const* args, size_t n
   Call call{.arguments = as_it_is ? args : binding.slots(), .history = &history_};
   if (policy_.rests()) [[unlikely]] {
     const auto rest = [&] { return plain(call, Times(), original); };
-    const auto is_compiled = [](const auto& path) { return path->reason().empty(); };
-    if (std::ranges::none_of(paths_, is_compiled)) {
-      return uncompiled(args, nargsf, keywords, rest);
-    }
+    if (!has_compiled_paths()) return uncompiled(args, nargsf, keywords, rest);
     ++stats_.fallbacks;  // the original is faster than a replay, and so than other ways
     return rest();
   }
@@ -316,6 +313,7 @@ PyObject* CompiledFunction::call(PyObject* self, PyObject* const* args, size_t n
       if (const Event* drop = history_.take_new_drop(stats_.calls)) tell(self, *drop);
       return plain(call, begin, original);
     case Outcome::fallback:
+      if (present_stance() == Stance::default_ && !has_compiled_paths()) policy_.found_nothing();
       return uncompiled(args, nargsf, keywords, [&] { return plain(call, begin, original); });
   }
   __builtin_unreachable();
@@ -335,6 +333,10 @@ Outcome CompiledFunction::find_again(Call& call) {
     if (!waits || !take_interruption() || again) return outcome;
     call = {.arguments = call.arguments, .history = call.history};
   }
+}
+
+bool CompiledFunction::has_compiled_paths() const {
+  return std::ranges::any_of(paths_, [](const auto& path) { return path->reason().empty(); });
 }
 
 double CompiledFunction::load_of(const Call& call) const {

@@ -100,6 +100,7 @@ class CompiledFunction {
   // (interrupted.h).
   Outcome find_again(Call& call);
   // How much a call is given (call_load.h).
+  bool has_compiled_paths() const;  // others say why calls run plain
   double load_of(const Call& call) const;
   // Whether a replay may call functions whose results may be lost.
   bool may_lose_opaque() const;

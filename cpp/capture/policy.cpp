@@ -14,8 +14,11 @@ constexpr int64_t kFew = 8;
 
 // Loads that differ by less are one: a fifth more elements.
 constexpr double kSameLoad = 0.25;
-// Calls of less than this are not worth a clock each.
+// Of hits, and of replays for nothing, that take less a clock tells little.
 constexpr int64_t kShort = Policy::kAtOnce / 100;
+// A plain call that is timed stands for those behind it: so many at most, and no more than take
+// such a part of what they are to come to.
+constexpr int64_t kUnseen = 16, kMostUnseen = 32;
 
 double ratio(int64_t hit, int64_t plain) {
   return static_cast<double>(hit) / static_cast<double>(std::max<int64_t>(plain, 1));
@@ -72,9 +75,15 @@ bool Policy::lose(double calls, int64_t nanos) {
   lost_ = lost_calls_ == 0 ? 0 : lost_ + nanos;
   if (lost_calls_ < kPatience || !may_rest_) return false;
   rests_ = true;
-  ++rested_;
   balance_ = 0;
+  rests_until_ = (expected_ + lost_) << std::min(++rested_, 20);
   return true;
+}
+
+void Policy::found_nothing() {
+  rests_ = true;
+  slow_ = 0;
+  rests_until_ = std::max(price(), balance_ + balance_ / 2);
 }
 
 void Policy::plain(double load, Times taken, int64_t prefix) {
@@ -82,19 +91,21 @@ void Policy::plain(double load, Times taken, int64_t prefix) {
   usual_ = usual_ == 0 ? std::max<int64_t>(taken.cpu, 1) : usual_ + (taken.cpu - usual_) / 4;
   is_unserved_ = true;
   balance_ += taken.cpu * stands_for_ / (is_doubted_ ? kDoubt : 1);
-  stands_for_ = until_plain_ = 1 + kShort / 5 / std::max<int64_t>(taken.cpu, 1);
   until_hit_ = 0;
   interval_ = 1;
   add({load, taken});
-  if (!rests_) {
-    if (prefix >= kShort && lose(ratio(prefix, taken.cpu), prefix)) {
-      slow_ = prefix + taken.cpu;
-      plain_ = taken.cpu;
-    }
-  } else if (balance_ >= (expected_ + lost_) << std::min(rested_, 20)) {
+  // Clocks tell little of what is short, but that it takes longer than the call itself.
+  const bool is_loss = prefix >= std::min(kShort, taken.cpu);
+  if (rests_ && balance_ >= rests_until_) {
     rests_ = false;
-    lost_calls_ = balance_ = lost_ = 0;
+    lost_calls_ = lost_ = 0;
+  } else if (!rests_ && is_loss && lose(ratio(prefix, taken.cpu), prefix)) {
+    slow_ = prefix + taken.cpu;
+    plain_ = taken.cpu;
   }
+  const int64_t owed = (rests_ ? rests_until_ : price()) - balance_;
+  stands_for_ = until_plain_ =
+      std::clamp<int64_t>(owed / kUnseen / std::max<int64_t>(taken.cpu, 1), 1, kMostUnseen);
 }
 
 // ---- captures
@@ -154,6 +165,7 @@ void Policy::captured(const Traced& traced, int64_t lowered) {
 
 // By plain calls that are left, for nobody knows which calls will be hits.
 std::string Policy::why() const {
+  if (rests_ && slow_ == 0) return {};  // the paths say it
   if (rests_) return "hits-slower\n" + time_text(slow_) + "\n" + time_text(plain_);
   if (!waits_) return {};
   if (expected_ == 0) return "first-call";

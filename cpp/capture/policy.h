@@ -17,7 +17,8 @@
 //            plain calls that were given about as much (call_load.h), which came to be before there
 //            was a path or behind a miss; what steps take before a guard fails is lost as well.
 //            When kPatience plain calls' time is lost the paths are left alone, until plain calls
-//            have taken what capture and loss did together; doubled each time.
+//            have taken what capture and loss did together; doubled each time. Paths of which none
+//            is compiled are left alone at once.
 //
 // No call runs one way or the other to find something out, and only a function whose paths have the
 // bits of plain calls (path/plain_bits.h) leaves them alone: nothing that a program can see depends
@@ -74,7 +75,10 @@ class Policy {
   bool hit(double load, Times taken);
   // Whether a call that runs plain is to be timed.
   bool wants_plain() { return --until_plain_ <= 0; }
-  // One that was, behind so many ns of replay for nothing.
+  // A path took the call that only says why it runs plain, as all others would. To look for one
+  // takes time for nothing: not before another could be captured, and half as much was taken again.
+  void found_nothing();
+  // One that was timed, behind so many ns of replay for nothing.
   void plain(double load, Times taken, int64_t prefix);
 
   // ---- captures
@@ -139,7 +143,8 @@ class Policy {
   int64_t lost_ = 0;          // ns
   bool is_unserved_ = false;  // the last call
   bool may_rest_ = true, rests_ = false;
-  int rested_ = 0;                // times
+  int64_t rests_until_ = 0;       // the balance is that
+  int rested_ = 0;                // times, for hits that were slower
   int64_t slow_ = 0, plain_ = 0;  // a replay that was slower than that
   int64_t usual_ = 0;             // a plain call, about; 0: none was timed
   int64_t hit_ = 0;               // the last hit that was timed

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -48,6 +49,51 @@ def test_the_identity_of_arrays_is_asked_on_every_call() -> None:
     x, y = normal(3), normal(3)
     for a, b, added in ((x, x, 1), (x, y, 2), (y, y, 1)):
         np.testing.assert_array_equal(f(a, b), a + added)
+
+
+def halved(x: Array) -> Array:
+    return x / 2
+
+
+class Plain:
+    """Objects and a class that are equal to themselves alone."""
+
+    method = halved
+
+
+class EqualToAll:
+    def __eq__(self, other: object) -> bool:
+        return True
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+COMPARED = (halved, lambda x: x, np.sin, np.add, Plain, EqualToAll, Plain(), None, 3, "text", np)
+
+
+def test_functions_classes_and_objects_are_equal_to_themselves_alone() -> None:
+    def told_apart(x: Array, a: Any, b: Any) -> Any:
+        if a == b:
+            x = x + 1
+        if a != halved:
+            x = x + 2
+        if b == Plain.method and Plain.method != None:  # noqa: E711
+            x = x + 4
+        return x
+
+    f, x = dvm.compile(told_apart), normal(3)
+    for _ in range(2):
+        for a, b in itertools.product(COMPARED, repeat=2):
+            np.testing.assert_array_equal(f(x, a, b), told_apart(x, a, b))
+    assert f.stats.hits > 0
+    one, other = EqualToAll(), EqualToAll()
+    np.testing.assert_array_equal(f(x, one, other), told_apart(x, one, other))
+    functions = dvm.compile(told_apart)
+    for _ in range(3):
+        for a, b in itertools.product((halved, normal), repeat=2):
+            np.testing.assert_array_equal(functions(x, a, b), told_apart(x, a, b))
+    assert functions.stats.fallbacks == 0, functions.fallback_reasons
+    assert functions.stats.captures == 4
 
 
 @pytest.mark.parametrize(

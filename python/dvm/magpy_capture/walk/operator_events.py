@@ -7,6 +7,7 @@ import operator
 from typing import Any
 
 from dvm import reasons
+from dvm.classes import is_mutable_class
 from dvm.magpy_capture.libraries import ELEMENTWISE, is_array, is_plain_array, is_scalar
 from dvm.magpy_capture.meanings.python.package_objects import OPERATORS, SIGNS
 from dvm.magpy_capture.objects.derived import inherited
@@ -203,17 +204,15 @@ class OperatorEvents(WalkPart, Operators):
                 raise refuse(reasons.IDENTITY_NUMBER)
             self.identity.same_object(a.of, b.of, a == b)
             return Literal(seen)
-        objects = [each for each in (a, b) if isinstance(each, Instance)]
-        others = [each for each in (a, b) if not isinstance(each, Instance)]
+        objects = [each for each in (a, b) if _is_told_by_identity(each)]
+        others = [each for each in (a, b) if not _is_told_by_identity(each)]
         if not objects or not all(
             isinstance(each, Literal) and type(each.object) in PURE_TYPES for each in others
         ):
             return None
         for each in objects:
-            for method in ("__eq__", "__ne__"):
-                if class_attribute(each.cls, method) is not vars(object)[method]:
-                    return None
-                self.instances.guard_class(each.cls, method, vars(object)[method])
+            if isinstance(each, Instance):
+                self.identity.guard_identity(each, "__eq__", "__ne__")
         if not others:
             self.identity.same_object(a, b, seen == (name == "=="))
         return Literal(seen)
@@ -384,3 +383,14 @@ def _adds_itself(value: Abstract) -> bool:
     """Whether `+=` of a list is left to it: what is a number to Python comes before sequences."""
     held = getattr(value, "object", None)
     return isinstance(value, Tensor) or is_array(held) or is_scalar(held)
+
+
+def _is_told_by_identity(value: Abstract) -> bool:
+    """Whether nothing is equal to it but itself; of an instance's class it is to be guarded."""
+    if isinstance(value, Instance):
+        cls = value.cls
+    elif isinstance(value, (FunctionValue, Literal)) and not is_mutable_class(type(value.object)):
+        cls = type(value.object)
+    else:
+        return False
+    return all(class_attribute(cls, name) is vars(object)[name] for name in ("__eq__", "__ne__"))
