@@ -83,11 +83,13 @@ void Items::count() {
       !is_text_iterator(iterator_)) {
     return;
   }
-  // (iter, (what it goes over,), how many were taken), if it has not come to its end.
+  // (iter, (what it goes over,), how many were taken), if it has not come to its end; from CPython
+  // 3.12 on a range is what is left of it, and None were taken.
   const Ref state = Ref::steal(PyObject_CallMethod(iterator_, "__reduce__", nullptr));
   if (state && PyTuple_GET_SIZE(state.get()) == 3) {
     PyObject* const over = PyTuple_GET_ITEM(PyTuple_GET_ITEM(state.get(), 1), 0);
-    at_ = PyLong_AsLongLong(PyTuple_GET_ITEM(state.get(), 2));
+    PyObject* const taken = PyTuple_GET_ITEM(state.get(), 2);
+    at_ = taken == Py_None ? 0 : PyLong_AsLongLong(taken);
     int64_t start = 0;
     if (is_range) {
       if (read(over, "start", start) && read(over, "step", step_)) source_ = Source::range;
