@@ -15,6 +15,7 @@ void bind_costs(pybind11::module_& module);           // the constants of the co
 void bind_memory(pybind11::module_& module);          // the pool of buffers
 void bind_profile(pybind11::module_& module);         // watched calls
 void bind_timing(pybind11::module_& module);          // simulated time
+void bind_tuning(pybind11::module_& module);          // tiles of products
 void bind_recording(pybind11::module_& module);       // recordings, for the lowering and the tests
 void bind_torch_graph(pybind11::module_& module);     // graphs on tensors of torch
 void bind_lazy(pybind11::module_& module);            // lazy arrays

@@ -35,6 +35,7 @@ PYBIND11_MODULE(_dvm, module) {
   bindings::bind_memory(module);
   bindings::bind_profile(module);
   bindings::bind_timing(module);
+  bindings::bind_tuning(module);
   bindings::bind_recording(module);
   bindings::bind_torch_graph(module);
   bindings::bind_lazy(module);

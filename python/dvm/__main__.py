@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import dvm
-from dvm import _dvm, calibration, environment, errors, graphs, pages, printing
+from dvm import _dvm, calibration, environment, errors, graphs, pages, printing, tuning
 
 if TYPE_CHECKING:
     from dvm.profiling.profile import Profile
@@ -355,6 +355,23 @@ def run_calibrate(options: argparse.Namespace) -> str:
     return result
 
 
+def run_tune(options: argparse.Namespace) -> str:
+    """Run the command `tune`: search tiles of products, and write the pool into a file."""
+    try:
+        pool = tuning.tune(
+            options.target,
+            trials=options.trials,
+            minutes=options.minutes,
+            seed=options.seed,
+            tell=functools.partial(print, file=sys.stderr, flush=True),
+        )
+    except ImportError as missing:
+        raise UsageError(str(missing)) from None
+    access(functools.partial(pool.save, options.output))
+    tiles = sum(map(len, pool.tiles.values()))
+    return f"{options.output}: {tiles} tiles; dvm.tuning.Pool.load({str(options.output)!r}).use()"
+
+
 #: what `profile` and `report` are of
 CALLED = "FILE.py:FUNCTION|MODEL.onnx|FILE.dvm"
 
@@ -437,7 +454,22 @@ def parser() -> argparse.ArgumentParser:
     calibrate = commands.add_parser("calibrate", help="measure what work costs on this machine")
     calibrate.add_argument("--show", action="store_true", help="only print what is in use")
     calibrate.set_defaults(run=run_calibrate)
+
+    tune = commands.add_parser("tune", help="find tiles of products for a simulated target")
+    tune.add_argument("--target", required=True)
+    tune.add_argument("-o", "--output", type=Path, required=True, metavar="POOL.json")
+    tune.add_argument("--trials", type=whole, default=48, help="of tiles in each search")
+    tune.add_argument("--minutes", type=float, help="after which no more is tried")
+    tune.add_argument("--seed", type=int, default=0)
+    tune.set_defaults(run=run_tune)
     return top
+
+
+def whole(text: str) -> int:
+    """Return a number of at least 1 that an option has."""
+    if (number := int(text)) < 1:
+        raise ValueError
+    return number
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

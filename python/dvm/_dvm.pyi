@@ -256,6 +256,23 @@ def fuse_otherwise(
     tiles: Mapping[int, _Tile] = ...,
 ) -> dict[str, Any]: ...
 
+# Tiles of products on the cube (cpp/bindings/bind_tuning.cpp): m, n, k. Times are cycles, those
+# that grow with k a number and what each of its elements adds.
+_Sides = tuple[int, int, int]
+_Growing = tuple[float, float]
+
+def cubes_of(target: str) -> int: ...
+def why_no_tile(target: str, dtype: str, tile: _Sides) -> str: ...
+def time_product(
+    target: str, dtype: str, sizes: _Sides, by_columns: bool, tile: _Sides | None = None
+) -> tuple[float, _Sides]: ...
+
+# dtype, whether the right factor lies by columns, tile, first wave, each further one
+_PoolRow = tuple[str, bool, _Sides, _Growing, _Growing]
+
+def tile_pool(target: str) -> list[_PoolRow]: ...
+def set_tile_pool(target: str, rows: Sequence[_PoolRow]) -> None: ...
+
 # name, value, origin, synopsis
 def timing_table(
     target: str, overrides: Mapping[str, float] = ...

@@ -96,7 +96,7 @@ def test_documents_cite_what_a_reader_can_open() -> None:
     for page in PAGES:
         text = page.read_text("utf-8")
         cited = re.search(r"\bpaper\b", text)
-        link = re.search(r"\[[^\]]*\]\(https://(?:arxiv\.org|www\.usenix\.org)/", text)
+        link = re.search(r"\[[^\]]*\]\(https://(?:arxiv\.org|doi\.org|www\.usenix\.org)/", text)
         assert not cited or (link and link.start() <= cited.start()), page
 
 

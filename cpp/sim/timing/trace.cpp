@@ -191,15 +191,19 @@ void Tracer::reach(TraceOp& op, const Instruction& insn, int operand, const std:
     return;
   }
   reach.bytes = element;
-  int inner = insn.aux;
+  std::vector<vm::ViewDim> dims(args.dims, args.dims + insn.aux);
+  // L1 has fractals, which the cube's pipes turn where they need it: rows or columns may be runs.
+  if (vm::space_of(insn.operands()[0]) == vm::Space::l1) {
+    std::ranges::stable_sort(dims, std::ranges::greater(), &vm::ViewDim::stride);
+  }
   // Rows that a gather chooses are runs of their own.
-  const int chosen = info(insn.insn).format == vm::Format::gather ? static_cast<int>(insn.m) : 0;
-  while (inner > 0 && inner != chosen && args.dims[inner - 1].stride == reach.bytes) {
-    reach.bytes *= args.dims[--inner].extent;
+  const size_t chosen = info(insn.insn).format == vm::Format::gather ? insn.m : 0;
+  while (!dims.empty() && dims.size() != chosen && dims.back().stride == reach.bytes) {
+    reach.bytes *= dims.back().extent;
+    dims.pop_back();
   }
-  for (int d = 0; d < inner; ++d) {
-    if (args.dims[d].extent != 1) reach.around.push_back(args.dims[d]);
-  }
+  std::erase_if(dims, [](const vm::ViewDim& dim) { return dim.extent == 1; });
+  reach.around = std::move(dims);
 }
 
 void Tracer::order(TraceOp& op, const Instruction& insn, const Tile& tile) {

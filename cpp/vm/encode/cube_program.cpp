@@ -11,8 +11,7 @@ namespace dvm::vm {
 
 namespace {
 
-// Slots that take turns: steps of k that are on their way in L1, and beside the cube.
-constexpr size_t kInL1 = 4, kInL0 = 2;
+constexpr size_t kInL1 = kTurnsInL1, kInL0 = kTurnsInL0;
 
 using core::ceil_div;
 

@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 
 #include "vm/isa/program.h"
 #include "vm/target/target.h"
@@ -19,6 +20,9 @@ namespace dvm::vm {
 
 // Whether the target multiplies so: it has an L1.
 bool has_cube(const TargetTraits& target);
+
+// Slots that take turns: steps of k that are on their way in L1, and beside the cube.
+inline constexpr int kTurnsInL1 = 4, kTurnsInL0 = 2;
 
 // In which order tiles follow each other (the swizzle): bands of `width` rows of tiles, or columns,
 // from end to end and within a band across it. Cores run neighbouring tiles at the same time, and
@@ -39,11 +43,15 @@ struct WorkBehind {
   double per_tile = 0, per_element = 0;
   int64_t bytecode = 0;
 };
-// Of least time by vm/target/core_timing.def.
+// Of least time: by the pool of tiles that were measured (vm/encode/tile_pool.h), where both
+// factors lie as those did; else by vm/target/core_timing.def.
 CubeTiling tile_cube(const Contraction& product, const TargetTraits& target,
                      const WorkBehind& behind = {});
 // With tiles of m by n sums, or as many as there are.
 CubeTiling tile_cube(const Contraction& product, const TargetTraits& target, int64_t m, int64_t n);
+// Why a product of such factors cannot be computed in such tiles: one is no tile, or exceeds a
+// memory beside the cube. Empty where it can.
+std::string why_no_tile(DType source, const CubeTiling& tiling, const TargetTraits& target);
 // Cycles of the core that has most to do.
 double cube_cycles(const Contraction& product, const CubeTiling& tiling, const TargetTraits& target,
                    const WorkBehind& behind = {});

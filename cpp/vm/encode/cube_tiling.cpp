@@ -1,12 +1,15 @@
 // Which tiles a product is cut into for the cube, and in which order they follow each other.
 #include <algorithm>
 #include <bit>
+#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "core/error.h"
 #include "core/math/integers.h"
 #include "vm/encode/cube_program.h"
+#include "vm/encode/tile_pool.h"
 #include "vm/target/core_timing.h"
 #include "vm/target/launch.h"
 
@@ -16,7 +19,6 @@ namespace {
 
 constexpr int64_t kFractal = 16;       // rows of one, and columns of sums
 constexpr int64_t kFractalBytes = 32;  // of a row
-constexpr int64_t kTurns = 2;          // slots of each factor beside the cube
 
 using core::ceil_div;
 using core::round_up;
@@ -42,7 +44,7 @@ TileCounts tiles_of(const Contraction& product, const CubeTiling& tiling) {
 int64_t deepest(int64_t m, int64_t n, const Contraction& product, const TargetTraits& target) {
   const int64_t element = core::byte_size(product.source), depth = depth_of(product.source);
   const auto fits = [&](Space space, int64_t side) {
-    return target.memory(space).bytes / kTurns / (element * side);
+    return target.memory(space).bytes / kTurnsInL0 / (element * side);
   };
   const int64_t most = std::min(fits(Space::l0a, m), fits(Space::l0b, n)) / depth * depth;
   // Longer steps than loads want for their rate leave no others to overlap with.
@@ -128,6 +130,32 @@ std::vector<TileOrder> orders(const Contraction& product, const CubeTiling& tili
 
 bool has_cube(const TargetTraits& target) { return target.memory(Space::l1).bytes != 0; }
 
+std::string why_no_tile(DType source, const CubeTiling& tiling, const TargetTraits& target) {
+  if (!has_cube(target)) return std::string(target.name) + " has no cube";
+  const auto& [m, n, k, order] = tiling;
+  const std::string tile = "tiles of " + std::to_string(m) + " by " + std::to_string(n) +
+                           " sums in steps of " + std::to_string(k);
+  if (m < 1 || n < 1 || k < 1) return tile + " are none";
+  const int64_t element = core::byte_size(source), sum = 4;
+  const int64_t rows = round_up(m, kFractal), columns = round_up(n, kFractal),
+                depth = round_up(k, depth_of(source));
+  const struct {
+    Space space;
+    std::string_view name;
+    int64_t bytes;
+  } used[] = {{Space::l0c, "L0C", rows * columns * sum},
+              {Space::l0a, "L0A", kTurnsInL0 * rows * depth * element},
+              {Space::l0b, "L0B", kTurnsInL0 * depth * columns * element},
+              {Space::l1, "L1", kTurnsInL1 * (rows + columns) * depth * element}};
+  for (const auto& [space, name, bytes] : used) {
+    const int64_t room = target.memory(space).bytes;
+    if (bytes <= room) continue;
+    return tile + " need " + std::to_string(bytes) + " bytes of " + std::string(name) + ", and " +
+           std::string(target.name) + " has " + std::to_string(room);
+  }
+  return {};
+}
+
 double cube_cycles(const Contraction& product, const CubeTiling& tiling, const TargetTraits& target,
                    const WorkBehind& behind) {
   const TileCounts tiles = tiles_of(product, tiling);
@@ -202,15 +230,9 @@ Priced best_order(const Contraction& product, const TargetTraits& target, const 
 }  // namespace
 
 CubeTiling tile_cube(const Contraction& product, const TargetTraits& target, int64_t m, int64_t n) {
-  const int64_t rows = round_up(std::min(m, product.m.size), kFractal),
-                columns = round_up(std::min(n, product.n.size), kFractal);
-  const int64_t depth = depth_of(product.source) * core::byte_size(product.source);
-  const auto room = [&](Space space) { return target.memory(space).bytes; };
-  if (rows * columns * core::byte_size(product.dtype) > room(Space::l0c) ||
-      kTurns * rows * depth > room(Space::l0a) || kTurns * columns * depth > room(Space::l0b)) {
-    core::fail(core::ErrorCode::unsupported,
-               "tiles of " + std::to_string(m) + " by " + std::to_string(n) +
-                   " sums exceed the memories beside the cube of " + std::string(target.name));
+  const CubeTiling asked{std::min(m, product.m.size), std::min(n, product.n.size), 1, {}};
+  if (const std::string why = why_no_tile(product.source, asked, target); !why.empty()) {
+    core::fail(core::ErrorCode::unsupported, why);
   }
   const auto side = [](int64_t size) {
     return static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(std::max(size, kFractal))));
@@ -221,8 +243,56 @@ CubeTiling tile_cube(const Contraction& product, const TargetTraits& target, int
   return best_order(product, target, plain).tiling;
 }
 
+namespace {
+
+// Of the factors as they were measured; none where they lie otherwise.
+std::optional<RightLies> lies_as_measured(const Contraction& product) {
+  const int64_t size = core::byte_size(product.source);
+  if (product.k.a != size || product.windows || product.packed_column != 0) return {};
+  if (product.n.result != core::byte_size(product.dtype)) return {};
+  if (product.n.b == size) return RightLies::by_rows;
+  if (product.k.b == size) return RightLies::by_columns;
+  return {};
+}
+
+// The tile of the pool that takes the least by the model of waves; none where none was measured.
+std::optional<CubeTiling> pooled_tiling(const Contraction& product, const TargetTraits& target,
+                                        const WorkBehind& behind) {
+  const std::optional<RightLies> right = lies_as_measured(product);
+  if (!right) return {};
+  // All halves take the same time.
+  const DType source = core::is_half(product.source) ? DType::f16 : product.source;
+  const MeasuredTile* best = nullptr;
+  double least = 0;
+  const std::shared_ptr<const TilePool> pool = tile_pool(target);
+  for (const MeasuredTile& tile : *pool) {
+    if (tile.source != source || tile.right != *right) continue;
+    const int64_t tiles =
+        product.batches() * ceil_div(product.m.size, tile.m) * ceil_div(product.n.size, tile.n);
+    const int64_t waves = ceil_div(tiles, int64_t{target.blocks(KernelType::cube)});
+    const double follows =
+        behind.per_tile + static_cast<double>(tile.m * tile.n) / kVectorCores * behind.per_element;
+    const double cycles =
+        tile.first.at(product.k.size) + follows +
+        static_cast<double>(waves - 1) * std::max(tile.next.at(product.k.size), follows);
+    if (best != nullptr && cycles >= least) continue;
+    best = &tile;
+    least = cycles;
+  }
+  if (best == nullptr) return {};
+  return CubeTiling{std::min(best->m, product.m.size),
+                    std::min(best->n, product.n.size),
+                    std::min(best->k, product.k.size),
+                    {}};
+}
+
+}  // namespace
+
 CubeTiling tile_cube(const Contraction& product, const TargetTraits& target,
                      const WorkBehind& behind) {
+  if (const auto pooled = pooled_tiling(product, target, behind)) {
+    return best_order(product, target, *pooled).tiling;
+  }
   const int64_t sums = target.memory(Space::l0c).bytes / core::byte_size(product.dtype);
   CubeTiling best{};
   double least = 0;
