@@ -360,6 +360,7 @@ def run_tune(options: argparse.Namespace) -> str:
     try:
         pool = tuning.tune(
             options.target,
+            kinds=[kind for kind in tuning.KINDS if kind.dtype in options.dtype],
             trials=options.trials,
             minutes=options.minutes,
             seed=options.seed,
@@ -458,6 +459,8 @@ def parser() -> argparse.ArgumentParser:
     tune = commands.add_parser("tune", help="find tiles of products for a simulated target")
     tune.add_argument("--target", required=True)
     tune.add_argument("-o", "--output", type=Path, required=True, metavar="POOL.json")
+    dtypes = sorted({kind.dtype for kind in tuning.KINDS})
+    tune.add_argument("--dtype", nargs="+", choices=dtypes, default=dtypes, help="of the factors")
     tune.add_argument("--trials", type=whole, default=48, help="of tiles in each search")
     tune.add_argument("--minutes", type=float, help="after which no more is tried")
     tune.add_argument("--seed", type=int, default=0)

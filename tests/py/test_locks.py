@@ -118,8 +118,11 @@ def test_no_update_is_lost(function: Any, kind: Any, size: int, calls: int) -> N
         thread.join()
     assert counter.count == len(counter.seen) == 8 * calls + 1
     assert np.array_equal(counter.total, x * (8 * calls + 1))
-    assert made.stats.hits >= calls // 10
     assert is_free(counter.lock)
+    # Where another thread has the lock a call runs plain: how many do is for the scheduler to say.
+    hits = made.stats.hits
+    made(counter, x)
+    assert made.stats.hits == hits + 1
 
 
 def from_closure(lock: Any) -> Any:

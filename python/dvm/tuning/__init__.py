@@ -12,9 +12,10 @@ from dvm.tuning.measuring import Kind, Measurer, Waves
 from dvm.tuning.pool import Pool, Workload
 from dvm.tuning.search import Search, Trial
 from dvm.tuning.space import Space, Tile
-from dvm.tuning.tuner import tune
+from dvm.tuning.tuner import KINDS, tune
 
 __all__ = [
+    "KINDS",
     "Kind",
     "Measurer",
     "Pool",

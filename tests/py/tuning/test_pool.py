@@ -172,12 +172,12 @@ def test_tuning_finds_tiles_for_small_and_large_products() -> None:
 
 def test_the_command_writes_a_pool(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "pool.json"
-    options = ["--trials", "2", "--minutes", "0", "--seed", "3"]
+    options = ["--trials", "2", "--minutes", "0", "--seed", "3", "--dtype", "f16"]
     assert main(["tune", "--target", "ascend910b1", "-o", str(path), *options]) == 0
     out, told = capsys.readouterr()
     assert f"{path}: " in out
-    assert "f32, right factor by columns" in told
-    assert len(Pool.load(path).tiles) == 4
+    assert "f16, right factor by columns" in told
+    assert len(Pool.load(path).tiles) == 2
     assert main(["tune", "--target", "cpu", "-o", str(path)]) == 2
     assert "cpu is not simulated" in capsys.readouterr().err
     assert main(["tune", "--target", TARGET, "-o", str(tmp_path / "no" / "x"), *options]) == 2
