@@ -14,8 +14,13 @@ namespace {
 
 using core::DType;
 
+DType sums_of(DType source) {
+  if (core::byte_size(source) == 8) return source;
+  return core::is_floating(source) ? DType::f32 : DType::i32;
+}
+
 vm::Contraction contraction_of(const Product& of) {
-  const DType sums = core::is_floating(of.source) ? DType::f32 : DType::i32;
+  const DType sums = sums_of(of.source);
   const int64_t size = core::byte_size(of.source), sum = core::byte_size(sums);
   const bool by_rows = of.right == vm::RightLies::by_rows;
   vm::Contraction product;

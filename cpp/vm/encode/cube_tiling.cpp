@@ -136,7 +136,7 @@ std::string why_no_tile(DType source, const CubeTiling& tiling, const TargetTrai
   const std::string tile = "tiles of " + std::to_string(m) + " by " + std::to_string(n) +
                            " sums in steps of " + std::to_string(k);
   if (m < 1 || n < 1 || k < 1) return tile + " are none";
-  const int64_t element = core::byte_size(source), sum = 4;
+  const int64_t element = core::byte_size(source), sum = std::max<int64_t>(4, element);
   const int64_t rows = round_up(m, kFractal), columns = round_up(n, kFractal),
                 depth = round_up(k, depth_of(source));
   const struct {

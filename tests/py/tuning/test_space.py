@@ -11,7 +11,7 @@ import dvm
 from dvm.tuning import Kind, Measurer, Space, Tile
 
 TARGET = "ascend910b3"
-SPACES = {dtype: Space(TARGET, dtype) for dtype in ("f16", "f32", "i8")}
+SPACES = {dtype: Space(TARGET, dtype) for dtype in ("f16", "f32", "i8", "f64")}
 points = st.lists(st.floats(-0.5, 1.5), min_size=3, max_size=3).map(np.array)
 
 
@@ -27,11 +27,11 @@ def test_the_nearest_tile_is_one_and_nearest_to_itself(point: np.ndarray, dtype:
 
 @pytest.mark.parametrize("dtype", sorted(SPACES))
 def test_no_tile_of_the_space_exceeds_a_memory(dtype: str) -> None:
-    size = {"f16": 2, "f32": 4, "i8": 1}[dtype]
+    size = {"f16": 2, "f32": 4, "i8": 1, "f64": 8}[dtype]
     tiles = list(SPACES[dtype].tiles())
-    assert len(tiles) > 500
+    assert len(tiles) > 200
     for m, n, k in tiles:
-        assert m * n * 4 <= 131072  # L0C
+        assert m * n * max(4, size) <= 131072  # L0C
         assert 2 * size * max(m, n) * k <= 65536  # L0A and L0B, in two slots
         assert 4 * size * (m + n) * k <= 524288  # L1, in four
 
@@ -51,6 +51,16 @@ def test_targets_without_a_cube_are_refused() -> None:
         Measurer("gpu")
     with pytest.raises(dvm.errors.UnsupportedError, match="no dtype is named 'f8'"):
         Space(TARGET, "f8")
+
+
+@pytest.mark.parametrize("dtype", sorted(SPACES))
+def test_calls_of_each_dtype_get_a_tile_that_fits(dtype: str) -> None:
+    for by_columns in (False, True):
+        measurer = Measurer(TARGET, Kind(dtype, by_columns))
+        for m, n, k in ((1, 1, 1), (17, 300, 40), (300, 17, 33)):
+            cycles, tile = measurer.chosen(m, n, k)
+            assert cycles > 0
+            assert not SPACES[dtype].why_not(tile)
 
 
 @pytest.mark.parametrize("by_columns", [False, True])
