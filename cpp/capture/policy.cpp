@@ -17,7 +17,7 @@ constexpr double kSameLoad = 0.25;
 // Of hits, and of replays for nothing, that take less a clock tells little.
 constexpr int64_t kShort = Policy::kAtOnce / 100;
 // A plain call that is timed stands for those behind it: so many at most, and no more than take
-// such a part of what they are to come to.
+// kShort together, or such a part of what they are to come to.
 constexpr int64_t kUnseen = 16, kMostUnseen = 32;
 
 double ratio(int64_t hit, int64_t plain) {
@@ -104,8 +104,8 @@ void Policy::plain(double load, Times taken, int64_t prefix) {
     plain_ = taken.cpu;
   }
   const int64_t owed = (rests_ ? rests_until_ : price()) - balance_;
-  stands_for_ = until_plain_ =
-      std::clamp<int64_t>(owed / kUnseen / std::max<int64_t>(taken.cpu, 1), 1, kMostUnseen);
+  const int64_t unseen = std::min(owed / kUnseen, kShort) / std::max<int64_t>(taken.cpu, 1);
+  stands_for_ = until_plain_ = std::clamp<int64_t>(unseen, 1, kMostUnseen);
 }
 
 // ---- captures

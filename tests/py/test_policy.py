@@ -233,7 +233,7 @@ def test_captures_of_many_outcomes_take_no_longer_than_calls_have() -> None:
         plain += middle - begin
         np.testing.assert_array_equal(got, expected)
     assert f.stats.captures < 10, f.stats  # each takes some hundred calls' time
-    assert f.stats.hits > 100, f.stats
+    assert f.stats.hits > 50, f.stats  # by real clocks; exactly, in policy_test.cpp
     assert taken < 3 * plain + 0.05
 
 
